@@ -21,27 +21,27 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(FIGURES))
     parser.add_argument("--quick", action="store_true", help="once, fewer and shorter")
     arguments = parser.parse_args()
-    names = [name for asked in arguments.names for name in _parts_of(asked)]
+    names = [name for argument in arguments.names for name in _expand_group(argument)]
     if unknown := set(names) - set(FIGURES):
         parser.error(f"no figure {', '.join(sorted(unknown))}; there are {', '.join(FIGURES)}")
     started_at = time.monotonic()
     on = machine.description()
     print(f"{on}\n{table.heading()}", flush=True)
-    figures = [_take(name, arguments.quick) for name in names or FIGURES]
-    if not names and not any(taken.has_failed for taken in figures):
+    figures = [_measure_figure(name, arguments.quick) for name in names or FIGURES]
+    if not names and not any(figure.has_failed for figure in figures):
         page.write(on, figures, is_quick=arguments.quick)
-    missed = sum(not row.ok for taken in figures for row in taken.rows)
+    missed = sum(not row.ok for figure in figures for row in figure.rows)
     print(f"{missed} missed, in {time.monotonic() - started_at:.0f} s", flush=True)
     sys.exit(1 if missed else 0)
 
 
-def _parts_of(name: str) -> list[str]:
+def _expand_group(name: str) -> list[str]:
     """Expand a group: `cluster` stands for all names that begin with `cluster.`."""
-    return [known for known in FIGURES if known.startswith(f"{name}.")] or [name]
+    return [figure_name for figure_name in FIGURES if figure_name.startswith(f"{name}.")] or [name]
 
 
-def _take(name: str, quick: bool) -> page.Taken:
-    """Take one figure and print its rows."""
+def _measure_figure(name: str, quick: bool) -> page.FigureResult:
+    """Measure one figure and print its rows."""
     gc.collect()
     gc.disable()  # the driver's own pauses would count as the app's
     others, has_failed = machine.OthersCPU(), False
@@ -53,11 +53,11 @@ def _take(name: str, quick: bool) -> page.Taken:
         has_failed = True
     gc.enable()
     for row in rows:
-        print(table.formatted(row), flush=True)
-    taken = page.Taken(name, page.about(FIGURES[name]), rows, others.cores(), has_failed)
-    if taken.was_disturbed:
-        print(f"    other processes kept {taken.others:.2f} cores busy during {name}", flush=True)
-    return taken
+        print(table.format_row(row), flush=True)
+    result = page.FigureResult(name, page.about(FIGURES[name]), rows, others.cores(), has_failed)
+    if result.was_disturbed:
+        print(f"    other processes kept {result.others:.2f} cores busy during {name}", flush=True)
+    return result
 
 
 if __name__ == "__main__":

@@ -32,16 +32,16 @@ def main(prompts: int, processes: int, connections: int, rounds: int) -> None:
     for worker in workers:
         worker.start()
 
-    def one_round() -> list[float]:
+    def run_round() -> list[float]:
         begin.wait()
         return [seconds for _ in workers for seconds in taken.get()]
 
-    one_round()  # opens connections and prepares statements
+    run_round()  # opens connections and prepares statements
     times: dict[str, list[list[float]]] = {"without": [], "with": []}
     for _ in range(rounds):
-        times["without"].append(one_round())
+        times["without"].append(run_round())
         limit = Limit.objects.create(cap=CAP, measure="tokens", period="month")
-        times["with"].append(one_round())
+        times["with"].append(run_round())
         limit.delete()
     for worker in workers:
         worker.join()
@@ -58,7 +58,7 @@ def admit(
     model = ModelChoice(Upstream.objects.get(name=UPSTREAM).pk, "scripted")
     people = list(User.objects.order_by("pk"))
 
-    def one(number: int) -> float:
+    def store_prompt(number: int) -> float:
         prompt = Prompt("What is there to say?", model, id=uuid4())
         turn = prompt.store(people[number % len(people)], UUID(int=1))
         ended_at = time.monotonic()
@@ -72,7 +72,7 @@ def admit(
             stored: list[UUID] = []
             begin.wait()
             began_at = time.monotonic()
-            taken.put(list(threads.map(one, range(prompts))))
+            taken.put(list(threads.map(store_prompt, range(prompts))))
             # Keeps everybody within the number of concurrent replies a person may have.
             Message.objects.filter(pk__in=stored).update(ending="stopped")
 

@@ -1,4 +1,4 @@
-"""What the scripted upstream sends: answers as lists of tokens, and the prompts that order them.
+"""The answers of the scripted upstream, as lists of tokens, and the prompts that order them.
 
 A prompt is the JSON of an `Order`, so the upstream knows from the prompt alone what to send.
 """

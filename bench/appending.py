@@ -23,7 +23,7 @@ def main(writers: int, events: int) -> None:
     appended = writers * events / (time.monotonic() - began_at)
     for process in processes:
         process.join()
-    print(appended, verified())
+    print(appended, measure_verify_rate())
 
 
 def append(begin: Barrier, end: Barrier, events: int) -> None:
@@ -32,18 +32,18 @@ def append(begin: Barrier, end: Barrier, events: int) -> None:
 
     from chatapp.models import audit
 
-    def one() -> None:
+    def record_event() -> None:
         with transaction.atomic():
             audit.record("person.signed_in", actor=None, detail={"ip": "192.0.2.1"})
 
-    one()  # opens the connection and prepares statements
+    record_event()  # opens the connection and prepares statements
     begin.wait()
     for _ in range(events):
-        one()
+        record_event()
     end.wait()
 
 
-def verified() -> float:
+def measure_verify_rate() -> float:
     django.setup()
     from chatapp.models import audit
 

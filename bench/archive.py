@@ -24,7 +24,7 @@ AT_ONCE = 20_000  # messages per transaction
 BETWEEN = timedelta(seconds=20)  # time between messages
 
 
-class Made(NamedTuple):
+class GeneratedMessage(NamedTuple):
     """A message to be stored, and its author."""
 
     number: int
@@ -53,14 +53,16 @@ def texts() -> list[str]:
     ]
 
 
-def made(person: int, others: list[int], own: int, total: int) -> Iterator[Made]:
+def generate_messages(
+    person: int, others: list[int], own: int, total: int
+) -> Iterator[GeneratedMessage]:
     seeded = random.Random(31)
     counts: dict[int, int] = {}
     for number in range(total):
         user = person if seeded.random() < own / total else seeded.choice(others)
         counts[user] = count = counts.get(user, -1) + 1
         conversation = UUID(int=(user << 64) + count // A_CONVERSATION)
-        yield Made(number, user, conversation, seeded.randrange(KINDS))
+        yield GeneratedMessage(number, user, conversation, seeded.randrange(KINDS))
 
 
 def fill(username: str, own: int, others: int) -> None:
@@ -73,14 +75,14 @@ def fill(username: str, own: int, others: int) -> None:
     User.objects.bulk_create(User(username=f"other{number}") for number in range(PEOPLE))
     keys = list(User.objects.exclude(pk=person.pk).values_list("pk", flat=True))
     kinds, began_at = texts(), timezone.now() - BETWEEN * (own + others)
-    rows = made(person.pk, keys, own, own + others)
-    known: set[UUID] = set()
+    rows = generate_messages(person.pk, keys, own, own + others)
+    stored_ids: set[UUID] = set()
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute("DROP INDEX chatapp_searchentry_words")
-    while some := list(islice(rows, AT_ONCE)):
+    while batch := list(islice(rows, AT_ONCE)):
         with transaction.atomic():
-            _put(some, kinds, began_at, known)
+            _store_messages(batch, kinds, began_at, stored_ids)
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             from chatapp.models.search import full_text
@@ -90,7 +92,9 @@ def fill(username: str, own: int, others: int) -> None:
             cursor.execute("VACUUM ANALYZE")
 
 
-def _put(some: list[Made], kinds: list[str], began_at: datetime, known: set[UUID]) -> None:
+def _store_messages(
+    batch: list[GeneratedMessage], kinds: list[str], began_at: datetime, stored_ids: set[UUID]
+) -> None:
     from chatapp.models import Conversation, Message
     from chatapp.models.search import full_text
     from chatapp.models.search.full_text import Row
@@ -99,44 +103,46 @@ def _put(some: list[Made], kinds: list[str], began_at: datetime, known: set[UUID
 
     conversations: dict[UUID, Any] = {}
     messages, entries = [], []
-    for one in some:
-        at = began_at + BETWEEN * one.number
-        if one.conversation not in known:
-            known.add(one.conversation)
-            title = Conversation.title_of(kinds[one.kind])
-            conversations[one.conversation] = Conversation(
-                id=one.conversation,
-                user_id=one.user,
+    for message in batch:
+        at = began_at + BETWEEN * message.number
+        if message.conversation not in stored_ids:
+            stored_ids.add(message.conversation)
+            title = Conversation.build_title(kinds[message.kind])
+            conversations[message.conversation] = Conversation(
+                id=message.conversation,
+                user_id=message.user,
                 title=title,
                 indexed_title=title,
                 updated_at=at,
             )
-            named = [mark(TITLE), *_words_of(title)]
-            entries.append(Row(first_id(at) + 1, one.user, one.conversation, None, named))
-        role = Message.Role.USER if one.number % 2 else Message.Role.ASSISTANT
-        pk = UUID(int=(1 << 100) + one.number)
+            title_words = [mark(TITLE), *_split_words(title)]
+            entries.append(
+                Row(first_id(at) + 1, message.user, message.conversation, None, title_words)
+            )
+        role = Message.Role.USER if message.number % 2 else Message.Role.ASSISTANT
+        pk = UUID(int=(1 << 100) + message.number)
         messages.append(
             Message(
                 id=pk,
-                conversation_id=one.conversation,
+                conversation_id=message.conversation,
                 role=role,
-                content=kinds[one.kind],
-                ending="" if one.number % 2 else "complete",
+                content=kinds[message.kind],
+                ending="" if message.number % 2 else "complete",
                 created_at=at,
                 indexed_at=at,
-                sequence=one.number,
+                sequence=message.number,
             )
         )
-        whose = mark(PROMPT if one.number % 2 else REPLY)
-        found = [whose, *_words_of(kinds[one.kind])]
-        entries.append(Row(first_id(at), one.user, one.conversation, pk, found))
+        whose = mark(PROMPT if message.number % 2 else REPLY)
+        text_words = [whose, *_split_words(kinds[message.kind])]
+        entries.append(Row(first_id(at), message.user, message.conversation, pk, text_words))
     Conversation.objects.bulk_create(conversations.values())
     Message.objects.bulk_create(messages, 500)
     full_text.store(entries)
 
 
 @cache
-def _words_of(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     from chatapp.text.indexing import entries
 
     return next(entries(text))

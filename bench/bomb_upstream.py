@@ -20,8 +20,8 @@ def prompt_for(name: str, scale: float = 1) -> str:
 
 
 def _event(delta: dict[str, object], finish_reason: str | None = None) -> bytes:
-    said = {name: part for name, part in delta.items() if name != "logprobs"}
-    choice = {"index": 0, "delta": said, "finish_reason": finish_reason}
+    fields = {name: part for name, part in delta.items() if name != "logprobs"}
+    choice = {"index": 0, "delta": fields, "finish_reason": finish_reason}
     choice["logprobs"] = delta.get("logprobs")
     return (
         b"data: " + json.dumps({"id": "1", "model": MODEL, "choices": [choice]}).encode() + b"\n\n"

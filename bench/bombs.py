@@ -41,13 +41,13 @@ class Bomb:
         return {"tool_calls": [{"index": 0, "id": "call_1", "function": function}]}
 
 
-def repeated(unit: str, characters: int) -> Callable[[float], str]:
+def repeat_unit(unit: str, characters: int) -> Callable[[float], str]:
     """Return a function that repeats the unit up to `characters` characters times the scale."""
     return lambda scale: unit * max(1, int(characters * scale) // len(unit))
 
 
 def fence(language: str, filler: str, characters: int = 16_000) -> Callable[[float], str]:
-    body = repeated(filler, characters)
+    body = repeat_unit(filler, characters)
     return lambda scale: f"```{language}\n{body(scale)}\n```\n"
 
 
@@ -102,48 +102,48 @@ TEXTS: dict[str, Callable[[float], str]] = {
     "20 slow fences": lambda scale: fence("csharp", "a\n", 15_000)(1) * int(20 * scale),
     "200 KB of formulas": lambda scale: formulas(int(200_000 * scale)),
     "200 KB of formulas in one line": lambda scale: formulas(int(200_000 * scale), ""),
-    "one nested formula": repeated("$$" + r"\sqrt{a" * 35 + "}" * 35 + "$$\n\n", 200_000),
+    "one nested formula": repeat_unit("$$" + r"\sqrt{a" * 35 + "}" * 35 + "$$\n\n", 200_000),
     "table with short rows": _short_rows,
     "tables with short rows": lambda scale: (_short_rows(1) + "\n\n") * int(8 * scale),
     "long table": _wide_table,
-    "endless newlines": repeated("\n", 2 * MIB),
+    "endless newlines": repeat_unit("\n", 2 * MIB),
     "endless newlines in a list": lambda scale: "- a" + "\n" * int(2 * MIB * scale) + "  b",
     "definition bomb, 25 KB": _definitions,
     "definition bomb, 200 KB": _many_definitions,
     "late definition": _late_definition,
-    "deep quotes": repeated("> ", 200_000),
-    "deep quotes in lines": repeated(">" * 500 + " a\n", 200_000),
+    "deep quotes": repeat_unit("> ", 200_000),
+    "deep quotes in lines": repeat_unit(">" * 500 + " a\n", 200_000),
     "deep lists": _nested_lists,
-    "emphasis openers": repeated("*a _b ", 200_000),
-    "emphasis in blocks": repeated("*a **b " * 1000 + "\n\n", 200_000),
-    "link openers": repeated("[a](", 200_000),
-    "link openers in blocks": repeated("[a](<b" * 1500 + "\n\n", 200_000),
-    "brackets in blocks": repeated("[" * 15_000 + "a" + "]" * 15_000 + "\n\n", 200_000),
-    "entities": repeated("&quot;&lt;", 200_000),
+    "emphasis openers": repeat_unit("*a _b ", 200_000),
+    "emphasis in blocks": repeat_unit("*a **b " * 1000 + "\n\n", 200_000),
+    "link openers": repeat_unit("[a](", 200_000),
+    "link openers in blocks": repeat_unit("[a](<b" * 1500 + "\n\n", 200_000),
+    "brackets in blocks": repeat_unit("[" * 15_000 + "a" + "]" * 15_000 + "\n\n", 200_000),
+    "entities": repeat_unit("&quot;&lt;", 200_000),
     "backticks": lambda scale: " ".join("`" * (i % 300) for i in range(int(1500 * scale))),
-    "a very long line": repeated("word ", 1 * MIB),
-    "autolinks": repeated("www.a.bc ", 200_000),
-    "autolinks in one word": repeated("a@b.cd:", 200_000),
-    "addresses in blocks": repeated("http://" * 2000 + "\n\n", 200_000),
-    "short blocks": repeated("a\n\n", 600_000),
-    "short headings": repeated("# a\n", 600_000),
-    "short lines of a list": repeated("- a\n", 600_000),
-    "hard spaces": repeated("\xa0<&", 600_000),
-    "dollars": repeated("$a ", 200_000),
-    "one word": repeated("a", 2 * MIB),
+    "a very long line": repeat_unit("word ", 1 * MIB),
+    "autolinks": repeat_unit("www.a.bc ", 200_000),
+    "autolinks in one word": repeat_unit("a@b.cd:", 200_000),
+    "addresses in blocks": repeat_unit("http://" * 2000 + "\n\n", 200_000),
+    "short blocks": repeat_unit("a\n\n", 600_000),
+    "short headings": repeat_unit("# a\n", 600_000),
+    "short lines of a list": repeat_unit("- a\n", 600_000),
+    "hard spaces": repeat_unit("\xa0<&", 600_000),
+    "dollars": repeat_unit("$a ", 200_000),
+    "one word": repeat_unit("a", 2 * MIB),
 }
 THINK = "Let me *think* about this, step by step.\n\n"
 REPLIES: dict[str, Bomb] = {
     **{name: Bomb(text) for name, text in TEXTS.items()},
-    "8 MB think": Bomb(lambda scale: "<think>" + repeated(THINK, 8_000_000)(scale)),
+    "8 MB think": Bomb(lambda scale: "<think>" + repeat_unit(THINK, 8_000_000)(scale)),
     "8 MB think, 1 MiB deltas": Bomb(
-        lambda scale: "<think>" + repeated(THINK, 8_000_000)(scale), 900_000
+        lambda scale: "<think>" + repeat_unit(THINK, 8_000_000)(scale), 900_000
     ),
     "8 MB answer that was thought": Bomb(
-        lambda scale: repeated(THINK, 8_000_000)(scale) + "</think>a", 900_000
+        lambda scale: repeat_unit(THINK, 8_000_000)(scale) + "</think>a", 900_000
     ),
     "1 MB think in tiny deltas": Bomb(
-        lambda scale: "<think>" + repeated(THINK, 1_000_000)(scale), 5
+        lambda scale: "<think>" + repeat_unit(THINK, 1_000_000)(scale), 5
     ),
     "8 MB of arguments": Bomb(
         lambda scale: '{"a": "' + "x" * int(8_000_000 * scale) + '"}', 900_000, "arguments"
@@ -155,7 +155,7 @@ REPLIES: dict[str, Bomb] = {
         lambda scale: "data:image/png;base64,iVBORw0KGgo" + "A" * int(15_000_000 * scale) + "A", 0,
         "images",
     ),
-    "20,000 tokens with logprobs": Bomb(repeated("word ", 100_000), 5, "logprobs"),
+    "20,000 tokens with logprobs": Bomb(repeat_unit("word ", 100_000), 5, "logprobs"),
 }
 # fmt: on
 MAX_PROMPT_LENGTH = 200_000

@@ -44,10 +44,10 @@ def chart(points: Sequence[Point]) -> Chart:
     """Lay out the chart. Raises `ValueError` if there are no points."""
     times = [ms for point in points for ms in (point.app, point.limit)]
     low, high = math.floor(math.log10(min(times))), math.ceil(math.log10(max(times)))
-    most = max(point.replies for point in points)
+    max_replies = max(point.replies for point in points)
 
     def x(replies: int) -> float:
-        return round(LEFT + (RIGHT - LEFT) * replies / most, 1)
+        return round(LEFT + (RIGHT - LEFT) * replies / max_replies, 1)
 
     def y(ms: float) -> float:
         return round(BOTTOM - (BOTTOM - TOP) * (math.log10(ms) - low) / (high - low or 1), 1)

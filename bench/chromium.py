@@ -23,10 +23,10 @@ async def chromium() -> AsyncIterator[Chromium]:
 
 
 def _path() -> Path:
-    found = next(filter(None, map(which, NAMES)), None)
-    if not found:
+    executable = next(filter(None, map(which, NAMES)), None)
+    if not executable:
         raise RuntimeError("no Chromium is installed (looked for " + ", ".join(NAMES) + ")")
-    return Path(found)
+    return Path(executable)
 
 
 async def signed_in_page(launched: Chromium, browser: Browser, script: str = "") -> Page:
@@ -44,7 +44,7 @@ async def signed_in_page(launched: Chromium, browser: Browser, script: str = "")
     return await context.new_page()
 
 
-async def slowed(page: Page, slower: int) -> CDPSession:
+async def slow_down(page: Page, slower: int) -> CDPSession:
     """Slow down the page's processor by this factor; return its developer tools."""
     devtools = await page.context.new_cdp_session(page)
     await devtools.send("Emulation.setCPUThrottlingRate", {"rate": slower})

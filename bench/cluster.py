@@ -35,7 +35,7 @@ class Cluster:
     upstream: str
     person: Person
 
-    def measured(self, number: int) -> Server:
+    def get_server(self, number: int) -> Server:
         """Return one of the servers, to measure the CPU it uses."""
         server = self.stack.servers[number]
         return Server(server.pid, urlsplit(server.url).netloc, self.upstream, 0.0)
@@ -49,7 +49,7 @@ class Cluster:
             timeout=WAIT_SECONDS,
             trust_env=False,
         ) as client:
-            browser = Browser(self.measured(number), client)
+            browser = Browser(self.get_server(number), client)
             try:
                 yield browser
             finally:

@@ -1,4 +1,4 @@
-"""What it costs to read a stream: `python -m bench.decode [--quick]`.
+"""Measures the cost of reading a stream: `python -m bench.decode [--quick]`.
 
 Prints three tables. The decoding cost per chunk, pure and over a socket, compared with bare httpx,
 httpx-sse and the official `openai` SDK on the same bytes (the last two if they are installed). The
@@ -88,8 +88,8 @@ def _pure_cost(reads: list[bytes], fold: bool) -> float:
 async def client_costs(base_url: str, repeats: int) -> None:
     print(f"\n{'over a socket, µs of CPU a chunk':34} {'bulk':>9} {'paced':>11}")
     for name, module, asking in (
-        ("httpx aiter_raw, nothing read", "httpx", bare),
-        ("chatapp, to the reply", "httpx", ours),
+        ("httpx aiter_raw, nothing read", "httpx", with_httpx),
+        ("chatapp, to the reply", "httpx", with_chatapp),
         ("httpx-sse and json.loads", "httpx_sse", with_httpx_sse),
         ("openai SDK", "openai", with_openai),
     ):
@@ -113,7 +113,7 @@ async def _cost(ask: Ask, base_url: str, chunks: int, repeats: int) -> float:
 
 
 @asynccontextmanager
-async def bare() -> AsyncIterator[Ask]:
+async def with_httpx() -> AsyncIterator[Ask]:
     async with httpx.AsyncClient() as client:
 
         async def ask(base_url: str) -> int:
@@ -128,7 +128,7 @@ async def bare() -> AsyncIterator[Ask]:
 
 
 @asynccontextmanager
-async def ours() -> AsyncIterator[Ask]:
+async def with_chatapp() -> AsyncIterator[Ask]:
     client = UpstreamClient()
 
     async def ask(base_url: str) -> int:

@@ -41,7 +41,7 @@ _ENDING = re.compile(rb'data-ending="(?!streaming)(\w+)"')
 
 @dataclass(frozen=True)
 class Request:
-    """What the upstream recorded about one request, in seconds of the monotonic clock."""
+    """The times of one request at the upstream, in seconds of the monotonic clock."""
 
     arrived_at: float
     closed_at: float | None
@@ -101,8 +101,8 @@ class Browser:
         tab = Tab(fields)
         url = html.unescape(socket_path[1])
         if replies := _REPLY.findall(page):
-            shown = {"conversation": fields["conversation"], "head": replies[-1]}
-            url += "?" + urlencode(shown | {"ending": "streaming"})
+            query = {"conversation": fields["conversation"], "head": replies[-1]}
+            url += "?" + urlencode(query | {"ending": "streaming"})
         # the newest of each name
         cookies = {cookie.name: cookie.value for cookie in self.client.cookies.jar}
         cookie = "; ".join(f"{name}={value}" for name, value in cookies.items())
@@ -135,13 +135,13 @@ class Browser:
     def next_number(self) -> int:
         return next(self._numbers)
 
-    async def request_of(self, order: Order, *, closed: bool = False) -> Request:
+    async def wait_for_request(self, order: Order, *, closed: bool = False) -> Request:
         """Return what the upstream recorded of an order's request, once it arrived (or closed)."""
         give_up_at = time.monotonic() + WAIT_SECONDS
         while time.monotonic() < give_up_at:
-            found = self._requests.get(order.number)
-            if found and (found.closed_at or not closed):
-                return found
+            request = self._requests.get(order.number)
+            if request and (request.closed_at or not closed):
+                return request
             await self._fetch_records()
             await asyncio.sleep(0.05)
         raise TimeoutError(f"the upstream saw nothing of {order}")

@@ -24,13 +24,13 @@ class Importing:
         with file.open("rb") as source:
             size = source.seek(0, io.SEEK_END)
             source.seek(0)
-            begun = await self._post("/imports/upload/", {"name": file.name, "size": str(size)})
-            told = begun.json()
-            [one] = told["files"]
-            while part := source.read(told["part"]):
+            response = await self._post("/imports/upload/", {"name": file.name, "size": str(size)})
+            batch = response.json()
+            [entry] = batch["files"]
+            while part := source.read(batch["part"]):
                 offset = source.tell() - len(part)
-                await self._send(one["id"], part, offset)
-        self._path = (await self._post(f"/imports/read/{told['batch']}/", {})).json()["url"]
+                await self._send(entry["id"], part, offset)
+        self._path = (await self._post(f"/imports/read/{batch['batch']}/", {})).json()["url"]
 
     async def start(self) -> None:
         """Import what was read."""
@@ -40,12 +40,12 @@ class Importing:
         """Wait until the job has read the export, or stored it. Raises `RuntimeError`."""
         async with asyncio.timeout(GIVE_UP_SECONDS):
             while True:
-                told = await self._progress()
-                if told["has_ended"]:
+                progress = await self._progress()
+                if progress["has_ended"]:
                     break
                 await asyncio.sleep(POLL_SECONDS)
-        if told["state"] != "done":
-            raise RuntimeError(f"the import has {told['state']}")
+        if progress["state"] != "done":
+            raise RuntimeError(f"the import has {progress['state']}")
 
     async def _progress(self) -> Any:
         return (await self._client.get(f"{self._path}progress/")).raise_for_status().json()

@@ -14,18 +14,21 @@ CHARACTERS = (1, 1_000, 3_000, 10_000, 15_000, 20_000, 10**6)
 # From common to rare: in a third of the messages, in one of hundreds, in a few, in none.
 SEARCHES = ("wordb", "wordcb", "worddab", "wordfaab", "wordeabab", "wordb worddab", "none such")
 PAIRS = (
-    *[("person", one) for one in ("model", "cost", "tool", "replies", "characters")],
-    *[("model", one) for one in ("ending", "feedback", "tool", "upstream", "cost", "replies")],
-    *[("model", one) for one in ("flagged", "verdict", "until a day", "characters")],
-    *[("tool", one) for one in ("ending", "feedback", "cost")],
+    *[("person", second) for second in ("model", "cost", "tool", "replies", "characters")],
+    *[
+        ("model", second)
+        for second in ("ending", "feedback", "tool", "upstream", "cost", "replies")
+    ],
+    *[("model", second) for second in ("flagged", "verdict", "until a day", "characters")],
+    *[("tool", second) for second in ("ending", "feedback", "cost")],
     ("upstream", "ending"),
-    *[("cost", one) for one in ("replies", "verdict", "feedback", "characters")],
+    *[("cost", second) for second in ("replies", "verdict", "feedback", "characters")],
     ("feedback", "label"),
-    *[("flagged", one) for one in ("person", "verdict", "cost")],
-    *[("group", one) for one in ("model", "flagged")],
-    *[("search", one) for one in ("person", "model", "until a day")],
-    *[("category", one) for one in ("model", "verdict")],
-    *[("sample", one) for one in ("no verdict", "model")],
+    *[("flagged", second) for second in ("person", "verdict", "cost")],
+    *[("group", second) for second in ("model", "flagged")],
+    *[("search", second) for second in ("person", "model", "until a day")],
+    *[("category", second) for second in ("model", "verdict")],
+    *[("sample", second) for second in ("no verdict", "model")],
 )
 ENOUGH = 100_000  # conversations, enough for every other filter to find some
 # Filters that find nothing, and should be as fast.
@@ -42,16 +45,16 @@ def wishes() -> Wishes:
     """Return the values to try for each filter, and for pairs of filters."""
     seeded = random.Random(7)
     values = _values(seeded)
-    found: dict[str, list[Wish]] = {
+    queries: dict[str, list[Wish]] = {
         "nothing": [{}],
         "queue": [{"show": "queue"}],
-        "queue and model": [one | {"show": "queue"} for one in values["model"]],
+        "queue and model": [query | {"show": "queue"} for query in values["model"]],
         "decided": [{"show": "decided"}],
         "person": values["person"],
         "since": values["since"],
         "until": values["until a day"],
-        "one day": [{**one, "until": one["since"]} for one in values["since"]],
-        "claimed by": [{"claim": one} for one in ("mine", "other", "nobody")],
+        "one day": [{**query, "until": query["since"]} for query in values["since"]],
+        "claimed by": [{"claim": claim} for claim in ("mine", "other", "nobody")],
         "verdict": values["verdict"],
         "no verdict": values["no verdict"],
         "label": values["label"],
@@ -61,20 +64,20 @@ def wishes() -> Wishes:
         "upstream": values["upstream"],
         "sample": values["sample"],
     }
-    for one in values["flagged"]:
-        found[f"flagged by {one['flagged']}"] = [one]
+    for value in values["flagged"]:
+        queries[f"flagged by {value['flagged']}"] = [value]
     for name, group in zip(GROUPS, values["group"], strict=True):
-        found[f"group of {name}"] = [group]
+        queries[f"group of {name}"] = [group]
     for name in ("model", "tool", "ending", "cost", "replies", "characters", "category"):
-        found |= {f"{name} {one[name]}": [one] for one in values[name]}
-    found |= {f"search {one['search'].words}": [one] for one in values["search"]}
+        queries |= {f"{name} {query[name]}": [query] for query in values[name]}
+    queries |= {f"search {query['search'].words}": [query] for query in values["search"]}
     for first, second in PAIRS:
         some, others = values[first], values[second]
         joint = "" if second in ("until a day", "no verdict") else "and "
-        pairs = [one | other for one in some for other in seeded.sample(others, 1)]
+        pairs = [query | other for query in some for other in seeded.sample(others, 1)]
         pairs += [seeded.choice(some) | seeded.choice(others) for _ in range(8)]
-        found[f"{first} {joint}{second}"] = pairs
-    return found
+        queries[f"{first} {joint}{second}"] = pairs
+    return queries
 
 
 def _values(seeded: random.Random) -> dict[str, list[Wish]]:
@@ -88,33 +91,35 @@ def _values(seeded: random.Random) -> dict[str, list[Wish]]:
     people = list(User.objects.filter(username__startswith="asker").order_by("pk"))
     persons = (people[0], *seeded.sample(people, 6), people[-1])
     days = [today - timedelta(seeded.randrange(DAYS)) for _ in range(8)]
-    rules = [f"rule-{ReviewRule.objects.get(name=one).pk}" for one in RULES]
+    rules = [f"rule-{ReviewRule.objects.get(name=value).pk}" for value in RULES]
     return {
         "person": [{"person": person} for person in persons],
         "since": [{"since": day} for day in days],
         "until a day": [{"until": day} for day in days],
-        "model": [{"model": one} for one in MODELS],
-        "upstream": [{"upstream": Upstream.objects.get(name=one).pk} for one in UPSTREAMS],
-        "tool": [{"tool": one} for one in (*TOOLS, "none such")],
-        "ending": [{"ending": one} for one in ENDINGS],
-        "feedback": [{"feedback": one} for one in ("up", "down", "either")],
-        "cost": [{"cost": one} for one in COSTS],
-        "replies": [{"replies": one} for one in REPLIES],
-        "characters": [{"characters": one} for one in CHARACTERS],
-        "flagged": [{"flagged": one} for one in ("any", "moderation", "person", "rule", *rules)],
-        "category": [{"category": one} for one in CATEGORIES],
-        "group": [{"group": Group.objects.get(name=one).pk} for one in GROUPS],
-        "search": [{"search": ReviewSearch(words=one)} for one in SEARCHES],
+        "model": [{"model": value} for value in MODELS],
+        "upstream": [{"upstream": Upstream.objects.get(name=value).pk} for value in UPSTREAMS],
+        "tool": [{"tool": value} for value in (*TOOLS, "none such")],
+        "ending": [{"ending": value} for value in ENDINGS],
+        "feedback": [{"feedback": value} for value in ("up", "down", "either")],
+        "cost": [{"cost": value} for value in COSTS],
+        "replies": [{"replies": value} for value in REPLIES],
+        "characters": [{"characters": value} for value in CHARACTERS],
+        "flagged": [
+            {"flagged": value} for value in ("any", "moderation", "person", "rule", *rules)
+        ],
+        "category": [{"category": value} for value in CATEGORIES],
+        "group": [{"group": Group.objects.get(name=value).pk} for value in GROUPS],
+        "search": [{"search": ReviewSearch(words=value)} for value in SEARCHES],
         "sample": [{"sample": ReviewSample.objects.get().pk}],
-        "verdict": [{"verdict": one} for one in ("fine", "minor", "serious", "unclear")],
+        "verdict": [{"verdict": value} for value in ("fine", "minor", "serious", "unclear")],
         "no verdict": [{"verdict": "none"}],
-        "label": [{"label": one.pk} for one in ReviewLabel.objects.all()],
+        "label": [{"label": value.pk} for value in ReviewLabel.objects.all()],
     }
 
 
 def policies(every: Wishes) -> Mapping[str, tuple[Wish, Wishes]]:
     """Return policies that all conversations were begun under, each with the filters to try."""
-    hidden = {"person": [one | {"by_pseudonym": True} for one in every["person"]]}
+    hidden = {"person": [wish | {"by_pseudonym": True} for wish in every["person"]]}
     of_all = ("nothing", "since", "person", "model rare", "cost 5000000000", "characters 15000")
     of_hidden = ("nothing", "since", "model rare")
     return {

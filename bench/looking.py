@@ -28,7 +28,7 @@ STEPPED = (
     *("flagged by any", "cost 1000000000", "sample"),
 )
 PAGES = 20  # of each kind
-Found = Mapping[str, tuple[int | None, list[float]]]
+Results = Mapping[str, tuple[int | None, list[float]]]
 
 
 @cache
@@ -38,58 +38,61 @@ def reviewer() -> "User":
     return User.objects.get(username="reviewer")
 
 
-def measured(values: Sequence[Wish], tries: int) -> tuple[int, list[float]]:
+def time_pages(values: Sequence[Wish], tries: int) -> tuple[int, list[float]]:
     """Time the first, middle and last page of each value in turns, at least `tries` in all."""
     from chatapp.staff.review.criteria import ReviewFilter
-    from chatapp.staff.review.queue import found_by
+    from chatapp.staff.review.queue import find_matches
 
-    asked = [ReviewFilter(reviewer(), **one) for one in values]
-    found = [list(found_by(one).conversations().values_list("updated_at", "pk")) for one in asked]
-    each = zip(values, found, strict=True)
-    pages = [(one, place) for one, its_own in each for place in places_of(its_own)]
+    filters = [ReviewFilter(reviewer(), **wish) for wish in values]
+    matches = [
+        list(find_matches(review_filter).conversations().values_list("updated_at", "pk"))
+        for review_filter in filters
+    ]
+    each = zip(values, matches, strict=True)
+    pages = [(query, place) for query, its_own in each for place in pick_positions(its_own)]
     taken = list(islice(cycle(pages), max(tries, len(pages))))
-    return max(map(len, found)), [took(show, one, place) for one, place in taken]
+    return max(map(len, matches)), [time_call(show, query, place) for query, place in taken]
 
 
-def places_of(found: Sequence[tuple[Any, Any]]) -> Iterator["ReviewPosition | None"]:
+def pick_positions(matches: Sequence[tuple[Any, Any]]) -> Iterator["ReviewPosition | None"]:
     from chatapp.staff.review.pages import PAGE
     from chatapp.staff.review.positions import ReviewPosition
 
     yield None
-    for number in {len(found) // 2, len(found) - PAGE // 2}:
-        if 0 < number < len(found):
-            yield ReviewPosition(*found[number])
+    for number in {len(matches) // 2, len(matches) - PAGE // 2}:
+        if 0 < number < len(matches):
+            yield ReviewPosition(*matches[number])
 
 
-def took(do: Callable[..., object], *given: object) -> float:
+def time_call(do: Callable[..., object], *arguments: object) -> float:
     """Return the milliseconds that a call takes."""
     began_at = time.perf_counter()
-    do(*given)
+    do(*arguments)
     return (time.perf_counter() - began_at) * 1000
 
 
 def show(wish: Wish, place: "ReviewPosition | None") -> None:
     from chatapp.staff.review.criteria import ReviewFilter
-    from chatapp.staff.review.pages import page_of
-    from chatapp.staff.review.queue import found_by
-    from chatapp.staff.review.rows import rows_of
+    from chatapp.staff.review.pages import load_page_keys
+    from chatapp.staff.review.queue import find_matches
+    from chatapp.staff.review.rows import load_rows
 
-    asked = ReviewFilter(reviewer(), **wish)
-    keys, _ = page_of(found_by(asked), place)
-    rows_of(keys, asked.reviewer)
+    review_filter = ReviewFilter(reviewer(), **wish)
+    keys, _ = load_page_keys(find_matches(review_filter), place)
+    load_rows(keys, review_filter.reviewer)
 
 
-def under_policies(every: Wishes, tries: int) -> Found:
-    found = {}
+def under_policies(every: Wishes, tries: int) -> Results:
+    results = {}
     for policy, (fields, some) in policies(every).items():
-        with begun_under(fields):
+        with under_policy(fields):
             for name, values in some.items():
-                found[f"{policy}: {name}"] = measured(values, tries)
-    return found
+                results[f"{policy}: {name}"] = time_pages(values, tries)
+    return results
 
 
 @contextmanager
-def begun_under(fields: Wish) -> Iterator[None]:
+def under_policy(fields: Wish) -> Iterator[None]:
     from chatapp.models import ReviewPolicy
     from chatapp.models.policies.review_policies import ALWAYS
 
@@ -100,27 +103,27 @@ def begun_under(fields: Wish) -> Iterator[None]:
         policy.delete()
 
 
-def steps(every: Wishes) -> Found:
+def steps(every: Wishes) -> Results:
     """Time the queries for the conversations before and after one, within what a filter finds."""
     from chatapp.staff.review.criteria import ReviewFilter
-    from chatapp.staff.review.pages import neighbours_of
-    from chatapp.staff.review.queue import found_by
+    from chatapp.staff.review.pages import find_neighbours
+    from chatapp.staff.review.queue import find_matches
 
-    found = {}
+    results = {}
     for name in STEPPED:
-        asked = [ReviewFilter(reviewer(), **one) for one in every[name]]
+        filters = [ReviewFilter(reviewer(), **wish) for wish in every[name]]
         tries = [
-            took(neighbours_of, conversation, one)
-            for one in asked
-            for conversation in found_by(one)
+            time_call(find_neighbours, conversation, review_filter)
+            for review_filter in filters
+            for conversation in find_matches(review_filter)
             .conversations()
-            .order_by("?")[: max(4, PAGES // len(asked))]
+            .order_by("?")[: max(4, PAGES // len(filters))]
         ]
-        found[f"before and after, {name}"] = None, tries
-    return found
+        results[f"before and after, {name}"] = None, tries
+    return results
 
 
-def pages(every: Wishes) -> Found:
+def pages(every: Wishes) -> Results:
     """Time pages as a browser requests them, without the network."""
     from django.test import Client
     from django.urls import reverse
@@ -128,9 +131,9 @@ def pages(every: Wishes) -> Found:
     from chatapp.models import Opening
     from chatapp.models.review.readable import reviewable
     from chatapp.staff.review.filters import FilterForm
-    from chatapp.staff.review.return_link import query_of
+    from chatapp.staff.review.return_link import build_query
 
-    def client_of(person: "User") -> Client:
+    def sign_in(person: "User") -> Client:
         client = Client(headers={"host": "localhost"})
         client.force_login(person)
         client.handler.load_middleware()  # as a running server has done
@@ -140,40 +143,45 @@ def pages(every: Wishes) -> Found:
         answer = client.get(address)
         assert answer.status_code == 200, answer
 
-    def asked(*pages: tuple[Client, str]) -> tuple[None, list[float]]:
+    def time_addresses(*pages: tuple[Client, str]) -> tuple[None, list[float]]:
         ask(*pages[0])  # so that nothing is done for the first time later
-        return None, [took(ask, *page) for page in pages]
+        return None, [time_call(ask, *page) for page in pages]
 
-    browser, some = client_of(reviewer()), list(reviewable().order_by("?")[:PAGES])
-    came = query_of(FilterForm({"model": "seldom"}, reviewer=reviewer()))
-    each = [(browser, reverse("review-conversation", args=[one.pk]) + came) for one in some]
-    found = {
-        "the page of the queue": asked(*[(browser, reverse("review"))] * PAGES),
-        "the page of the list": asked(*[(browser, reverse("review") + "?show=all")] * PAGES),
-        "the page of a conversation": asked(*each),
+    browser, some = sign_in(reviewer()), list(reviewable().order_by("?")[:PAGES])
+    query = build_query(FilterForm({"model": "seldom"}, reviewer=reviewer()))
+    each = [
+        (browser, reverse("review-conversation", args=[conversation.pk]) + query)
+        for conversation in some
+    ]
+    results = {
+        "the page of the queue": time_addresses(*[(browser, reverse("review"))] * PAGES),
+        "the page of the list": time_addresses(
+            *[(browser, reverse("review") + "?show=all")] * PAGES
+        ),
+        "the page of a conversation": time_addresses(*each),
     }
-    for one in some:
-        Opening.begin(reviewer(), one, "measured")
-    found["the page of an opened conversation"] = asked(*each)
-    people = [one["person"] for one in every["person"]] * 3
-    found["a person's page of privacy"] = asked(
-        *((client_of(one), reverse("privacy")) for one in people)
+    for chat in some:
+        Opening.begin(reviewer(), chat, "measured")
+    results["the page of an opened conversation"] = time_addresses(*each)
+    people = [wish["person"] for wish in every["person"]] * 3
+    results["a person's page of privacy"] = time_addresses(
+        *((sign_in(person), reverse("privacy")) for person in people)
     )
-    return found
+    return results
 
 
 def plans(values: Sequence[Wish]) -> Iterator[str]:
     from chatapp.staff.review.criteria import ReviewFilter
     from chatapp.staff.review.pages import PAGE
-    from chatapp.staff.review.queue import found_by
+    from chatapp.staff.review.queue import find_matches
 
-    for one in values:
-        found = (
-            found_by(ReviewFilter(reviewer(), **one))
+    for wish in values:
+        conversations = (
+            find_matches(ReviewFilter(reviewer(), **wish))
             .conversations()
             .values("pk", "updated_at")[: PAGE + 1]
         )
-        yield f"{one}\n{found.explain(analyze=True, buffers=True)}\n"
+        yield f"{wish}\n{conversations.explain(analyze=True, buffers=True)}\n"
 
 
 def main(tries: int, planned: Sequence[str]) -> None:
@@ -188,17 +196,17 @@ def main(tries: int, planned: Sequence[str]) -> None:
         cursor.execute("SELECT 1")  # opens the connection
     gc.collect()
     gc.freeze()  # as a server does, whose collections have nothing old to look through
-    found = {
-        **{name: measured(values, tries) for name, values in every.items()},
+    results = {
+        **{name: time_pages(values, tries) for name, values in every.items()},
         **under_policies(every, tries),
         **steps(every),
         **pages(every),
     }
-    empty = {name for name, (count, _) in found.items() if count == 0}
+    empty = {name for name, (count, _) in results.items() if count == 0}
     allowed = FIND_NOTHING if Conversation.objects.count() >= ENOUGH else empty
     if not FIND_NOTHING <= empty <= allowed:
         sys.exit(f"Where something is to be found, and where nothing: {empty ^ FIND_NOTHING}")
-    print(json.dumps(found))
+    print(json.dumps(results))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""What a whole run writes: docs/performance.md with the rows that matter and their chart, from the
-templates, and docs/performance.json with all rows."""
+"""Writes the results of a whole run: docs/performance.md with the rows that matter and their chart,
+from the templates, and docs/performance.json with all rows."""
 
 import inspect
 import json
@@ -31,7 +31,7 @@ HEADLINES = {
 
 
 @dataclass(frozen=True)
-class Taken:
+class FigureResult:
     """A figure's rows, and how many cores other processes kept busy meanwhile."""
 
     name: str
@@ -53,10 +53,10 @@ def about(figure: Figure) -> str:
 
 
 def write(
-    machine: str, figures: Sequence[Taken], folder: Path = DOCS, *, is_quick: bool = False
+    machine: str, figures: Sequence[FigureResult], folder: Path = DOCS, *, is_quick: bool = False
 ) -> None:
     """Write all files. Raises `ValueError` if a headline is missing among the figures."""
-    everything = [row for taken in figures for row in taken.rows]
+    everything = [row for figure in figures for row in figure.rows]
     missed = [f"{row.figure} ({row.measured})" for row in everything if not row.ok]
     pages = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
@@ -74,34 +74,34 @@ def write(
         "count": sum(bool(row.bar) for row in everything),
         "missed": missed,
         "noteworthy": NOTEWORTHY_CORES,
-        "disturbed": [taken.name for taken in figures if taken.was_disturbed],
+        "disturbed": [figure.name for figure in figures if figure.was_disturbed],
     }
     for name in pages.list_templates():
         (folder / name).write_text(pages.get_template(name).render(words))
     table = {
         "machine": machine,
         "is_quick": is_quick,
-        "figures": [_readable(one) for one in figures],
+        "figures": [_readable(figure) for figure in figures],
     }
     text = json.dumps(table, indent=1, ensure_ascii=False)
     (folder / "performance.json").write_text(f"{text}\n")
 
 
-def _headlines(figures: Sequence[Taken]) -> list[Row]:
-    rows = {taken.name: taken.rows for taken in figures}
-    found: list[Row] = []
+def _headlines(figures: Sequence[FigureResult]) -> list[Row]:
+    rows = {figure.name: figure.rows for figure in figures}
+    headlines: list[Row] = []
     for name, text in HEADLINES.items():
         named = [row for row in rows.get(name, ()) if text in row.figure]
         if not named:
             raise ValueError(f"the figure {name} has no row about {text!r}")
-        found.append(named[-1])
-    return found
+        headlines.append(named[-1])
+    return headlines
 
 
-def _readable(taken: Taken) -> dict[str, object]:
+def _readable(figure: FigureResult) -> dict[str, object]:
     return {
-        "name": taken.name,
-        "about": taken.about,
-        "cores_kept_busy_by_others": round(taken.others, 2),
-        "rows": [dict(zip(NAMES, row.cells, strict=True)) for row in taken.rows],
+        "name": figure.name,
+        "about": figure.about,
+        "cores_kept_busy_by_others": round(figure.others, 2),
+        "rows": [dict(zip(NAMES, row.cells, strict=True)) for row in figure.rows],
     }

@@ -1,4 +1,4 @@
-"""What a process and all its descendants have used, as Linux counts it."""
+"""The resources that a process and all its descendants have used, as Linux counts them."""
 
 import os
 import time
@@ -11,7 +11,7 @@ _TICK = os.sysconf("SC_CLK_TCK")
 
 def children(pid: int) -> list[int]:
     lists = Path(f"/proc/{pid}/task").glob("*/children")  # one for each thread
-    return sorted(int(child) for one in lists for child in one.read_text().split())
+    return sorted(int(child) for file in lists for child in file.read_text().split())
 
 
 def family(pid: int) -> Iterator[int]:
@@ -23,18 +23,18 @@ def family(pid: int) -> Iterator[int]:
 
 def cpu_seconds(pid: int) -> float:
     """Return the user and system time so far, including children that have ended."""
-    return sum(_own_seconds(one) + _ended_seconds(one) for one in family(pid))
+    return sum(_own_seconds(member) + _ended_seconds(member) for member in family(pid))
 
 
 def resident_mib(pid: int) -> float:
     """Return the memory in use; shared memory is divided between its users (PSS)."""
-    return sum(_pss_kib(one) for one in family(pid)) / 1024
+    return sum(_pss_kib(member) for member in family(pid)) / 1024
 
 
 def pin(pid: int, cores: set[int]) -> None:
     """Pin the process and all its descendants, present and future, to these cores."""
-    for one in family(pid):
-        for thread in Path(f"/proc/{one}/task").iterdir():
+    for member in family(pid):
+        for thread in Path(f"/proc/{member}/task").iterdir():
             with suppress(ProcessLookupError):  # it ended meanwhile
                 os.sched_setaffinity(int(thread.name), cores)
 

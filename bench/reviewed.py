@@ -197,9 +197,9 @@ def fill(count: int) -> None:
     from django.db import connection
 
     from chatapp.models.review import facets
-    from chatapp.models.search.search_entries import IN_A_SECOND
+    from chatapp.models.search.search_entries import IDS_PER_SECOND
 
-    _people_and_what_they_have()
+    _create_people()
     with connection.cursor() as cursor:
         # The figures include the time of triggers; here they would take most of it.
         cursor.execute("SET session_replication_role = replica")
@@ -213,7 +213,7 @@ def fill(count: int) -> None:
             cursor.execute(f'DROP INDEX "{name}"')
         cursor.execute(CONVERSATIONS.format(people=PEOPLE, days=DAYS, count=count))
         cursor.execute(TURNS)
-        cursor.execute(ENTRIES.format(of_second=IN_A_SECOND, most=MAX_WORDS, words=WORDS))
+        cursor.execute(ENTRIES.format(of_second=IDS_PER_SECOND, most=MAX_WORDS, words=WORDS))
         cursor.execute(LOOKS.format(listed=LISTED, days=DAYS))
         cursor.execute(REVIEWS.format(labels=len(LABELS), sampled=SAMPLED))
         for _, definition in indexes:
@@ -224,7 +224,7 @@ def fill(count: int) -> None:
         cursor.execute("VACUUM ANALYZE")
 
 
-def _people_and_what_they_have() -> None:
+def _create_people() -> None:
     from django.contrib.auth.models import Group
     from django.utils import timezone
 
@@ -241,7 +241,11 @@ def _people_and_what_they_have() -> None:
     for name in UPSTREAMS:
         Upstream.objects.create(name=name, base_url="http://127.0.0.1/v1")
     ReviewLabel.objects.bulk_create(ReviewLabel(name=name) for name in LABELS)
-    words = {"kind": ReviewRule.Kind.WORDS, "applies_to": ReviewRule.Of.BOTH, "text": "none such"}
+    words = {
+        "kind": ReviewRule.Kind.WORDS,
+        "applies_to": ReviewRule.AppliesTo.BOTH,
+        "text": "none such",
+    }
     ReviewRule.objects.bulk_create(ReviewRule(name=name, **words) for name in RULES)
     ReviewSample.objects.create(name="sample", filters={}, share=5, size=SAMPLED)
 
@@ -252,7 +256,7 @@ def _shares() -> list[tuple[str, str, float, float, float]]:
         **{"model": MODELS, "upstream": UPSTREAMS, "tool": TOOLS, "ending": always},
         **{"category": CATEGORIES, "rule": RULES},
     }
-    return [(kind, name, *one) for kind, table in tables.items() for name, one in table.items()]
+    return [(kind, name, *span) for kind, table in tables.items() for name, span in table.items()]
 
 
 if __name__ == "__main__":

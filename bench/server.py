@@ -67,8 +67,8 @@ def serving(
 
     Settings are environment variables; `stock` holds the arguments of `bench.stock`.
     """
-    given = nullcontext(upstream) if upstream else scripted_upstream()
-    with given as upstream, tempfile.TemporaryDirectory(prefix="bench-") as folder:
+    upstream_context = nullcontext(upstream) if upstream else scripted_upstream()
+    with upstream_context as upstream, tempfile.TemporaryDirectory(prefix="bench-") as folder:
         data = Path(shutil.copytree(_prepared_data(), Path(folder) / "data"))
         port = settings.get("PORT") or str(free_port())
         host = f"127.0.0.1:{port}"
@@ -76,7 +76,7 @@ def serving(
         environment |= {"PORT": port, "OPENAI_BASE_URL": f"http://{upstream}/v1"}
         if before:
             before(environment)
-        stocked = _stocked(stock, environment) if stock else ()
+        stocked = _make_stock(stock, environment) if stock else ()
         log = data / "log"
         started_at = time.monotonic()
         with log.open("w") as output:
@@ -132,7 +132,7 @@ def _listening(module: str, *arguments: str) -> Iterator[tuple["subprocess.Popen
 def _prepared_data() -> Path:
     """Return a data directory with a migrated database, collected static files and one account."""
     folder = tempfile.TemporaryDirectory(prefix="bench-")
-    _kept.append(folder)
+    _folders.append(folder)
     data = Path(folder.name)
     account = {"USERNAME": USERNAME, "PASSWORD": PASSWORD, "EMAIL": "bench@example.org"}
     environment = _environment(data)
@@ -147,10 +147,10 @@ def _prepared_data() -> Path:
     return data
 
 
-_kept: list[tempfile.TemporaryDirectory[str]] = []  # until this process ends
+_folders: list[tempfile.TemporaryDirectory[str]] = []  # until this process ends
 
 
-def _stocked(stock: str, environment: dict[str, str]) -> tuple[str, ...]:
+def _make_stock(stock: str, environment: dict[str, str]) -> tuple[str, ...]:
     """Make the stock; return the paths of its long conversations."""
     command = [sys.executable, "-m", "bench.stock", *stock.split()]
     made = subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE)
@@ -158,8 +158,10 @@ def _stocked(stock: str, environment: dict[str, str]) -> tuple[str, ...]:
 
 
 def _environment(data: Path) -> dict[str, str]:
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
-    return kept | {"DATA_DIR": str(data), "OPENAI_API_KEY": "sk-bench"} | ONE_FOR_ALL
+    base_environment = {
+        name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ
+    }
+    return base_environment | {"DATA_DIR": str(data), "OPENAI_API_KEY": "sk-bench"} | ONE_FOR_ALL
 
 
 def free_port() -> int:

@@ -33,7 +33,7 @@ ANSWERS = [40, 120, 300]  # five-byte tokens
 def main() -> None:
     conversations, *lengths = (int(argument) for argument in sys.argv[1:])
     user = User.objects.get()
-    addresses = [_long(user, length, age) for age, length in enumerate(lengths)]
+    addresses = [_store_long_conversation(user, length, age) for age, length in enumerate(lengths)]
     others = (
         _conversation(user, f"Number {number} of what was asked", number + len(lengths))
         for number in range(conversations)
@@ -46,7 +46,7 @@ def _conversation(user: User, title: str, age: int) -> Conversation:
     return Conversation(user=user, title=title, updated_at=timezone.now() - age * APART)
 
 
-def _long(user: User, length: int, age: int) -> str:
+def _store_long_conversation(user: User, length: int, age: int) -> str:
     """Store a conversation of this many messages; return its path."""
     conversation = _conversation(user, f"One of {length} messages", age)
     conversation.save(force_insert=True)

@@ -70,5 +70,5 @@ def heading() -> str:
     return line(HEADINGS) + "\n" + line(["-" * width for width in WIDTHS])
 
 
-def formatted(row: Row) -> str:
+def format_row(row: Row) -> str:
     return line(row.cells)

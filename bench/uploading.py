@@ -26,16 +26,16 @@ class Uploads:
 
     async def upload(self, name: str, size: int, data: Iterator[bytes]) -> str:
         """Upload `size` bytes, which arrive in pieces of any length."""
-        begun = await self._post("/files/", {"name": name, "size": str(size)})
-        told = begun.raise_for_status().json()
+        response = await self._post("/files/", {"name": name, "size": str(size)})
+        file = response.raise_for_status().json()
         offset, waiting = 0, b""
         while offset < size:
-            while len(waiting) < told["part"] and (more := next(data, b"")):
+            while len(waiting) < file["part"] and (more := next(data, b"")):
                 waiting += more
-            part, waiting = waiting[: told["part"]], waiting[told["part"] :]
-            await self._send(told["id"], part, offset)
+            part, waiting = waiting[: file["part"]], waiting[file["part"] :]
+            await self._send(file["id"], part, offset)
             offset += len(part)
-        return str(told["id"])
+        return str(file["id"])
 
     async def until_ready(self, pk: str) -> None:
         async with asyncio.timeout(WAIT_SECONDS):
@@ -63,7 +63,7 @@ class Uploads:
         return await self._client.post(path, data=form, headers=self._browser.form_headers)
 
 
-def pdf_of(pages: int) -> bytes:
+def make_pdf(pages: int) -> bytes:
     """Return a PDF with a page of text for each of `pages`."""
     lines = [f"Line {number}: packets cross a network one by one." for number in range(50)]
     text = "".join(f"0 -14 Td ({line}) Tj\n" for line in lines)

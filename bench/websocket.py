@@ -71,14 +71,14 @@ class WebSocket(asyncio.Protocol):
         self._transport.abort()
 
     def _read_handshake(self, data: bytes) -> bytes:
-        head, end, rest = data.partition(b"\r\n\r\n")
+        head, end, remaining = data.partition(b"\r\n\r\n")
         if not end:
             return data
         if b" 101 " in head.partition(b"\r\n")[0]:
             self.is_open.set_result(None)
         else:
             self._transport.close()
-        return rest
+        return remaining
 
     def _read_frames(self, data: bytes, now: float) -> bytes:
         """Process the complete frames and return the rest."""

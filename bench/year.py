@@ -36,8 +36,8 @@ def fill() -> None:
     from chatapp.models.billing import rollup
     from chatapp.models.billing.daily_usage import KEY, SUMS
 
-    people = User.objects.bulk_create(User(username=f"asker{one}") for one in range(PEOPLE))
-    groups = Group.objects.bulk_create(Group(name=f"group {one}") for one in range(GROUPS))
+    people = User.objects.bulk_create(User(username=f"asker{index}") for index in range(PEOPLE))
+    groups = Group.objects.bulk_create(Group(name=f"group {index}") for index in range(GROUPS))
     for number, group in enumerate(groups):
         group.user_set.set(people[number::GROUPS])
     with transaction.atomic(), connection.cursor() as cursor:
@@ -56,9 +56,9 @@ def fill() -> None:
 def _rows(people: list[int]) -> Iterator["DailyUsage"]:
     from chatapp.models import DailyUsage
     from chatapp.models.billing.daily_usage import SUMS
-    from chatapp.models.platform.calendar import day_of
+    from chatapp.models.platform.calendar import get_day
 
-    seeded, today = random.Random(11), day_of(timezone.now())
+    seeded, today = random.Random(11), get_day(timezone.now())
     habits = {person: seeded.sample(MODELS, MODELS_EACH) for person in people}
     for day in _working_days(today):
         for person in people:
@@ -82,15 +82,15 @@ def ask(tries: int) -> dict[str, list[tuple[float, float]]]:
 
     client = Client(headers={"host": "localhost"})
     client.force_login(User.objects.get(username="olive"))
-    found: dict[str, list[tuple[float, float]]] = {by: [] for by in BY}
+    times: dict[str, list[tuple[float, float]]] = {by: [] for by in BY}
     for by in BY * tries:
         gc.collect()
         began_at, cpu = time.perf_counter(), time.process_time()
         answer = client.get("/usage/", {"period": "year", "by": by})
         taken = time.process_time() - cpu, time.perf_counter() - began_at
         assert answer.status_code == 200, answer.status_code
-        found[by].append((taken[0] * 1000, taken[1] * 1000))
-    return {by: taken[1:] for by, taken in found.items()}  # the first compiles its templates
+        times[by].append((taken[0] * 1000, taken[1] * 1000))
+    return {by: taken[1:] for by, taken in times.items()}  # the first compiles its templates
 
 
 if __name__ == "__main__":

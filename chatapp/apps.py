@@ -8,7 +8,7 @@ def _name() -> str:
     """Return the branded name, for the admin's pages."""
     from chatapp.models.platform import branding
 
-    return branding.known().name
+    return branding.get_branding().name
 
 
 class ChatappConfig(AppConfig):

@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any
 
-from chatapp.models import AccessRule, Limit, Permitted, Upstream
+from chatapp.models import AccessRule, Limit, ModelAccess, Upstream
 from chatapp.upstream.client import Endpoint, UpstreamClient
 from chatapp.upstream.wire.dialects import AUTO, DIALECTS
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError, UpstreamFailed
-from chatapp.upstream.wire.model_list import ListedModel, model_named
+from chatapp.upstream.wire.model_list import ListedModel, build_unlisted_model
 
 FRESH_SECONDS = 60.0
 RETRY_SECONDS = 10.0
@@ -27,11 +27,13 @@ PAGE_SECONDS = 0.5  # how long a page waits for upstreams whose list is not know
 
 Key = tuple[int, str, str | None]
 # Returns what else is known of the listed models.
-Heard = Callable[[Upstream, Sequence[ListedModel]], Coroutine[Any, Any, Sequence[ListedModel]]]
+ListChangeCallback = Callable[
+    [Upstream, Sequence[ListedModel]], Coroutine[Any, Any, Sequence[ListedModel]]
+]
 
 # The upstreams' own lists, by their primary keys and the models' ids, as this process heard them
 # last. It has one catalogue, so a module variable will do.
-_listed: dict[int, dict[str, ListedModel]] = {}
+_listed_models: dict[int, dict[str, ListedModel]] = {}
 # The sizes of contexts that the price library knows and the lists lack, likewise.
 _known_contexts: dict[int, dict[str, int]] = {}
 
@@ -51,21 +53,21 @@ class Offer:
         return [(f"{self.upstream.pk}/{model.id}", model) for model in self.models]
 
     def has(self, model: str) -> bool:
-        return any(one.id == model for one in self.models)
+        return any(candidate.id == model for candidate in self.models)
 
 
-def open_to(offers: Iterable[Offer], permitted: Permitted) -> list[Offer]:
+def filter_permitted_offers(offers: Iterable[Offer], permitted: ModelAccess) -> list[Offer]:
     """Return what a person may use of the offers, without upstreams that leave nothing."""
-    found = []
+    open_offers = []
     for offer in offers:
         pk = offer.upstream.pk
         models = tuple(model for model in offer.models if permitted.may_ask(pk, model.id))
         if models or (not offer.models and permitted.may_ask(pk, "")):
-            found.append(replace(offer, models=models))
-    return found
+            open_offers.append(replace(offer, models=models))
+    return open_offers
 
 
-def endpoint_of(upstream: Upstream) -> Endpoint:
+def build_endpoint(upstream: Upstream) -> Endpoint:
     return Endpoint(
         upstream.base_url,
         upstream.api_key or "",
@@ -77,33 +79,35 @@ def endpoint_of(upstream: Upstream) -> Endpoint:
 
 def known_models(upstream: Upstream) -> list[str]:
     """Return the ids of the models an administrator named, or else of those listed last."""
-    return list(upstream.named_models or _listed.get(upstream.pk, {}))
+    return list(upstream.named_models or _listed_models.get(upstream.pk, {}))
 
 
-def name_of(upstream: Upstream | None, model: str) -> str:
+def get_display_name(upstream: Upstream | None, model: str) -> str:
     """Return the model's display name, or its id if no name is known."""
     if upstream is None:
         return model
-    listed = _listed.get(upstream.pk, {}).get(model)
+    listed = _listed_models.get(upstream.pk, {}).get(model)
     return upstream.display_names.get(model) or (listed.name if listed else "") or model
 
 
 def takes_images(upstream: Upstream, model: str) -> bool | None:
     """Whether a model takes images; None if nothing is known."""
-    known = upstream.takes_images(model)
-    listed = _listed.get(upstream.pk, {}).get(model)
-    return listed.takes_images if known is None and listed else known
+    known_ability = upstream.takes_images(model)
+    listed = _listed_models.get(upstream.pk, {}).get(model)
+    return listed.takes_images if known_ability is None and listed else known_ability
 
 
 class Catalogue:
     """The offers of all enabled upstreams. There is one per process."""
 
-    def __init__(self, client: UpstreamClient, heard: Heard | None = None) -> None:
-        """`heard` is called with an upstream and its models whenever its list has changed."""
+    def __init__(
+        self, client: UpstreamClient, on_list_change: ListChangeCallback | None = None
+    ) -> None:
+        """`on_list_change` is called with an upstream and its models after each change."""
         self._client = client
-        self._heard = heard
+        self._on_list_change = on_list_change
         self._callbacks: set[asyncio.Task[None]] = set()
-        self._known: dict[Key, tuple[float, Offer]] = {}
+        self._cached_offers: dict[Key, tuple[float, Offer]] = {}
         self._fetching: dict[Key, asyncio.Task[None]] = {}
 
     async def aclose(self) -> None:
@@ -129,16 +133,19 @@ class Catalogue:
             await _until_done(unknown, PAGE_SECONDS)
         return [self._offer(upstream) for upstream in upstreams]
 
-    async def until_heard(self) -> None:
+    async def wait_for_callbacks(self) -> None:
         """Wait until what follows from changed lists, such as new prices, is stored."""
         await asyncio.gather(*self._callbacks)
 
-    def known_offers(self, upstreams: Collection[Upstream]) -> list[Offer] | None:
+    def get_cached_offers(self, upstreams: Collection[Upstream]) -> list[Offer] | None:
         """Return what `offers()` would without a request; None if it would make one.
 
         Safe in any thread, so that a page does not have to wait for its turn of the event loop.
         """
-        if all(one.secret_problem or self._is_fresh(one, FRESH_SECONDS) for one in upstreams):
+        if all(
+            upstream.secret_problem or self._is_fresh(upstream, FRESH_SECONDS)
+            for upstream in upstreams
+        ):
             return [self._offer(upstream) for upstream in upstreams]
         return None
 
@@ -149,7 +156,11 @@ class Catalogue:
         has an access rule or a limit of its own. A gateway may accept another spelling of that
         model's id, so then only known models can be chosen.
         """
-        listed = [known for (pk, *_), known in self._known.items() if pk == upstream_pk]
+        listed = [
+            timed_offer
+            for (pk, *_), timed_offer in self._cached_offers.items()
+            if pk == upstream_pk
+        ]
         _, newest = max(listed, key=itemgetter(0), default=(0.0, None))
         if newest and newest.has(model):
             return True
@@ -167,17 +178,19 @@ class Catalogue:
 
     def _is_unknown(self, upstream: Upstream) -> bool:
         """Whether there is nothing to offer of the upstream yet."""
-        return not upstream.named_models and _key(upstream) not in self._known
+        return not upstream.named_models and _key(upstream) not in self._cached_offers
 
     def _offer(self, upstream: Upstream) -> Offer:
         if upstream.secret_problem:
             return Offer(upstream, (), upstream.secret_problem)
         key = _key(upstream)
-        _, offer = self._known.get(key, (0.0, Offer(upstream, ())))
+        _, offer = self._cached_offers.get(key, (0.0, Offer(upstream, ())))
         if named := upstream.named_models:
-            return Offer(upstream, _described(upstream, _named(named, offer.models)))
+            return Offer(
+                upstream, _apply_descriptions(upstream, _select_named_models(named, offer.models))
+            )
         is_awaited = key in self._fetching and not offer.models
-        models = _described(upstream, offer.models)
+        models = _apply_descriptions(upstream, offer.models)
         return replace(offer, upstream=upstream, models=models, is_awaited=is_awaited)
 
     def _fetch(self, upstream: Upstream, fresh_seconds: float) -> asyncio.Task[None] | None:
@@ -194,34 +207,38 @@ class Catalogue:
         return task
 
     def _is_fresh(self, upstream: Upstream, fresh_seconds: float) -> bool:
-        fetched_at, offer = self._known.get(_key(upstream), (0.0, None))
+        fetched_at, offer = self._cached_offers.get(_key(upstream), (0.0, None))
         has_failed = offer and offer.problem and not upstream.named_models
         seconds = RETRY_SECONDS if has_failed else fresh_seconds
         return offer is not None and time.monotonic() - fetched_at <= seconds
 
     async def _update(self, upstream: Upstream) -> None:
         offer = await self._request(upstream)
-        _, before = self._known.get(_key(upstream), (0.0, None))
+        _, before = self._cached_offers.get(_key(upstream), (0.0, None))
         if before and not offer.models and offer.problem:
             offer = replace(offer, models=before.models)  # it probably still has these
-        self._known[_key(upstream)] = (time.monotonic(), offer)
+        self._cached_offers[_key(upstream)] = (time.monotonic(), offer)
         if offer.models:
-            _listed[upstream.pk] = {model.id: model for model in offer.models}
-            if self._heard and (not before or before.models != offer.models):
-                task = asyncio.create_task(self._tell(self._heard, upstream, offer.models))
+            _listed_models[upstream.pk] = {model.id: model for model in offer.models}
+            if self._on_list_change and (not before or before.models != offer.models):
+                task = asyncio.create_task(
+                    self._report_list_change(self._on_list_change, upstream, offer.models)
+                )
                 self._callbacks.add(task)  # keeps a reference; nobody awaits it
                 task.add_done_callback(self._callbacks.discard)
 
-    async def _tell(self, heard: Heard, upstream: Upstream, models: Sequence[ListedModel]) -> None:
-        known = await heard(upstream, models)
+    async def _report_list_change(
+        self, on_list_change: ListChangeCallback, upstream: Upstream, models: Sequence[ListedModel]
+    ) -> None:
+        described_models = await on_list_change(upstream, models)
         _known_contexts[upstream.pk] = {
-            model.id: model.context_tokens for model in known if model.context_tokens
+            model.id: model.context_tokens for model in described_models if model.context_tokens
         }
 
     async def _request(self, upstream: Upstream) -> Offer:
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
-                models = await self._client.list_models(endpoint_of(upstream))
+                models = await self._client.list_models(build_endpoint(upstream))
         except UpstreamFailed as failed:
             error = failed.error
             reason = error.message or f"it answered {error.status}"
@@ -243,33 +260,39 @@ async def _has_rules_of_models(upstream: int) -> bool:
     return False
 
 
-def _named(named: Iterable[str], listed: Iterable[ListedModel]) -> tuple[ListedModel, ...]:
+def _select_named_models(
+    named: Iterable[str], listed: Iterable[ListedModel]
+) -> tuple[ListedModel, ...]:
     """Return the models an administrator named, with what the upstream's list says about them."""
-    known = {model.id: model for model in listed}
-    return tuple(known.get(id) or model_named(id) for id in named)
+    models_by_id = {model.id: model for model in listed}
+    return tuple(models_by_id.get(id) or build_unlisted_model(id) for id in named)
 
 
-def _described(upstream: Upstream, models: tuple[ListedModel, ...]) -> tuple[ListedModel, ...]:
+def _apply_descriptions(
+    upstream: Upstream, models: tuple[ListedModel, ...]
+) -> tuple[ListedModel, ...]:
     """Return the models as an administrator calls and describes them, with their refusals."""
     if names := upstream.display_names:
-        models = tuple(replace(one, name=names.get(one.id, one.name)) for one in models)
+        models = tuple(replace(model, name=names.get(model.id, model.name)) for model in models)
     if descriptions := upstream.descriptions:
-        models = tuple(replace(one, description=descriptions.get(one.id, "")) for one in models)
+        models = tuple(
+            replace(model, description=descriptions.get(model.id, "")) for model in models
+        )
     if upstream.model_contexts or upstream.context_refusals or upstream.pk in _known_contexts:
-        models = tuple(_with_context(upstream, one) for one in models)
+        models = tuple(_with_context(upstream, model) for model in models)
     if upstream.model_images or upstream.image_refusals:
-        models = tuple(_with_images(upstream, one) for one in models)
+        models = tuple(_with_images(upstream, model) for model in models)
     return models
 
 
 def _with_images(upstream: Upstream, model: ListedModel) -> ListedModel:
-    known = upstream.takes_images(model.id)
-    return model if known is None else model.with_images(known)
+    known_ability = upstream.takes_images(model.id)
+    return model if known_ability is None else model.with_images(known_ability)
 
 
 def _with_context(upstream: Upstream, model: ListedModel) -> ListedModel:
     listed = model.context_tokens or _known_contexts.get(upstream.pk, {}).get(model.id)
-    tokens = upstream.context_of(model.id, listed)
+    tokens = upstream.find_context_tokens(model.id, listed)
     return model if tokens == model.context_tokens else replace(model, context_tokens=tokens)
 
 

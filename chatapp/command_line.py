@@ -1,4 +1,4 @@
-"""How the commands of `manage.py` are typed in the folder of this installation."""
+"""The way to type commands of `manage.py` in the folder of this installation."""
 
 import os
 import sys

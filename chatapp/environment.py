@@ -16,10 +16,10 @@ from zoneinfo import ZoneInfo
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
-from chatapp.checks.disk import problem_of_error
+from chatapp.checks.disk import explain_error
 
 TRUE = frozenset({"1", "true", "yes", "on"})
-WRITTEN_SECONDS = 5.0  # to wait for another process that is writing the secret
+SECRET_WRITE_SECONDS = 5.0  # to wait for another process that is writing the secret
 FALSE = frozenset({"", "0", "false", "no", "off"})
 
 
@@ -124,13 +124,13 @@ def first_origin(origins: list[str], needed_by: str) -> str:
 
     If there is none, return "", or raise if the setting `needed_by` depends on it.
     """
-    found = next((origin for origin in origins if "*" not in origin), "")
-    if needed_by and not found:
+    public_origin = next((origin for origin in origins if "*" not in origin), "")
+    if needed_by and not public_origin:
         raise ImproperlyConfigured(
             f"{needed_by} needs an address for the links in emails. Set CSRF_TRUSTED_ORIGINS to "
             "the address that people use, for example https://chat.example.org"
         )
-    return found
+    return public_origin
 
 
 def networks(name: str, default: str) -> list[str]:
@@ -139,7 +139,7 @@ def networks(name: str, default: str) -> list[str]:
     For each IPv4 network, also return the IPv4-mapped IPv6 network (RFC 4291, section 2.5.5.2),
     since a socket that listens on `::` reports those addresses.
     """
-    found: list[str] = []
+    cidrs: list[str] = []
     for value in words(name) or default.split(","):
         try:
             network = ip_network(value)
@@ -147,10 +147,10 @@ def networks(name: str, default: str) -> list[str]:
             raise ImproperlyConfigured(
                 f'{name}: "{value}" is neither an address nor a network, for example 10.0.0.0/8'
             ) from None
-        found.append(str(network))
+        cidrs.append(str(network))
         if isinstance(network, IPv4Network):
-            found.append(f"::ffff:{network.network_address}/{network.prefixlen + 96}")
-    return found
+            cidrs.append(f"::ffff:{network.network_address}/{network.prefixlen + 96}")
+    return cidrs
 
 
 def database(name: str, **defaults: Any) -> dict[str, Any]:
@@ -210,15 +210,15 @@ def generated_secret(path: Path) -> str:
             _write_secret(path)
         return _whole_secret(path)
     except OSError as error:
-        problem = problem_of_error(error, path.parent)
+        problem = explain_error(error, path.parent)
         raise ImproperlyConfigured(
-            f"DATA_DIR can't be used: {problem.found}. {problem.remedy}"
+            f"DATA_DIR can't be used: {problem.finding}. {problem.remedy}"
         ) from error
 
 
 def _whole_secret(path: Path) -> str:
     """Read the secret, waiting if another process has created the file but not written it yet."""
-    give_up_at = time.monotonic() + WRITTEN_SECONDS
+    give_up_at = time.monotonic() + SECRET_WRITE_SECONDS
     while not (secret := path.read_text().strip()):
         if time.monotonic() > give_up_at:
             raise ImproperlyConfigured(f"{path} is empty: delete it, and a new one is created.")

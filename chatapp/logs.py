@@ -100,7 +100,7 @@ def _formatter(renderer: Any) -> dict[str, Any]:
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
             structlog.processors.format_exc_info,
             renderer,
-            lambda _logger, _level, line: strike_out(line),
+            lambda _logger, _level, line: redact(line),
         ],
     }
 
@@ -117,9 +117,9 @@ def _without_traceback(record: logging.LogRecord) -> bool:
     return True
 
 
-def strike_out(line: str) -> str:
+def redact(line: str) -> str:
     """Redact anything in the line that looks like a key, password, setup link or database row."""
-    line = KEY.sub(lambda found: f"{found[1] or found[2] or ''}{REDACTED}", line)
+    line = KEY.sub(lambda match: f"{match[1] or match[2] or ''}{REDACTED}", line)
     line = SECRET_PATH.sub(rf"\1{REDACTED}", line)
     return ROW.sub(rf"\1{REDACTED}\2", line)
 
@@ -144,10 +144,14 @@ class RequestLog:
                 await self._application(scope, receive, send)
 
     def _request_id(self, scope: Any) -> str:
-        given = [value for name, value in scope["headers"] if name == b"x-request-id"]
+        request_ids = [value for name, value in scope["headers"] if name == b"x-request-id"]
         peer = scope["client"][0] if scope.get("client") else None
-        if len(given) == 1 and self._is_trusted(peer) and REQUEST_ID.fullmatch(given[0]):
-            return str(given[0], "ascii")
+        if (
+            len(request_ids) == 1
+            and self._is_trusted(peer)
+            and REQUEST_ID.fullmatch(request_ids[0])
+        ):
+            return str(request_ids[0], "ascii")
         return uuid4().hex
 
     async def _log(self, request_id: str, scope: Any, receive: Any, send: Any) -> None:

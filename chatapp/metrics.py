@@ -13,9 +13,9 @@ from prometheus_client import Counter, Gauge, Histogram, Metric, disable_created
 # They would double the number of series.
 disable_created_metrics()  # type: ignore[no-untyped-call]
 
-QUICK = (0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.125, 0.25, 0.5, 1.0)
-NOTED_AT_ONCE = 1000
-PATIENT = (0.05, 0.1, 0.2, 0.4, 0.8, 1.5, 3.0, 6.0, 12.0, 25.0, 60.0, 120.0)
+SHORT_BUCKETS = (0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.125, 0.25, 0.5, 1.0)
+MAX_PENDING_VALUES = 1000
+LONG_BUCKETS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.5, 3.0, 6.0, 12.0, 25.0, 60.0, 120.0)
 
 
 class FrequentHistogram(Histogram):
@@ -27,11 +27,11 @@ class FrequentHistogram(Histogram):
 
     def _metric_init(self) -> None:
         super()._metric_init()
-        self._noted: list[float] = []
+        self._pending_values: list[float] = []
 
     def note(self, amount: float) -> None:
-        self._noted.append(amount)
-        if len(self._noted) >= NOTED_AT_ONCE:
+        self._pending_values.append(amount)
+        if len(self._pending_values) >= MAX_PENDING_VALUES:
             self._count()
 
     def collect(self) -> Iterable[Metric]:
@@ -39,8 +39,8 @@ class FrequentHistogram(Histogram):
         return super().collect()
 
     def _count(self) -> None:
-        noted, self._noted = self._noted, []
-        for amount in noted:
+        pending_values, self._pending_values = self._pending_values, []
+        for amount in pending_values:
             self.observe(amount)
 
 
@@ -55,22 +55,22 @@ time_to_first_token = Histogram(
     "chatapp_time_to_first_token_seconds",
     "From the start of a reply to the first text from the model.",
     ["upstream"],
-    buckets=PATIENT,
+    buckets=LONG_BUCKETS,
 )
 added_latency = FrequentHistogram(
     "chatapp_added_latency_seconds",
     "From reading a token from the upstream's connection to handing it to the sockets.",
-    buckets=QUICK,
+    buckets=SHORT_BUCKETS,
 )
 cancel_time = Histogram(
     "chatapp_cancel_seconds",
     "From the decision to end a reply (Stop, last tab closed) to closing the upstream request.",
-    buckets=QUICK,
+    buckets=SHORT_BUCKETS,
 )
 event_loop_lag = Histogram(
     "chatapp_event_loop_lag_seconds",
     "How late the event loop runs a timer, sampled while replies run.",
-    buckets=QUICK,
+    buckets=SHORT_BUCKETS,
 )
 
 tokens = Counter(

@@ -5,13 +5,13 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import include, path
 
 
-def nothing(request: HttpRequest, **_arguments: object) -> HttpResponse:
+def raise_not_found(request: HttpRequest, **_arguments: object) -> HttpResponse:
     raise Http404("Page not found.")
 
 
 urlpatterns = [
     path("", include("chatapp.chat.urls")),
-    path("api/v1", nothing),
+    path("api/v1", raise_not_found),
     path("api/v1/", include("chatapp.api.urls")),
     path("", include("chatapp.sharing.urls")),
     path("", include("chatapp.search.urls")),
@@ -35,7 +35,9 @@ urlpatterns = [
     path("review/", include("chatapp.staff.review.urls")),
     path("", include("chatapp.staff.privacy.urls")),
     path("", include("chatapp.staff.branding.urls")),
-    path("admin/r/<path:rest>", nothing),  # the admin's "view on site" needs `django.contrib.sites`
+    path(
+        "admin/r/<path:rest>", raise_not_found
+    ),  # the admin's "view on site" needs `django.contrib.sites`
     path("admin/", admin.site.urls),
     path("probe/", include("chatapp.doctor.probe")),
     path("", include("chatapp.server.probes.urls")),

@@ -93,14 +93,14 @@ def pytest_terminal_summary(
         for line in timings.lines(title, timings_of(reports)):
             terminalreporter.write_line(line)
     if is_whole(config):
-        taken = timings.record_of(reports, config.stash[loop_seconds])
+        taken = timings.build_record(reports, config.stash[loop_seconds])
         if config.option.record_seconds:
             timings.write_record(taken)
-        for excess in timings.excesses(taken, timings.recorded()):
+        for excess in timings.excesses(taken, timings.load_record()):
             terminalreporter.write_line(excess, red=True)
     terminalreporter.section("transactions")
-    shown = None if config.option.transactions else LONGEST + 1
-    for line in transactions.lines(reports)[:shown]:
+    max_lines = None if config.option.transactions else LONGEST + 1
+    for line in transactions.lines(reports)[:max_lines]:
         terminalreporter.write_line(line)
 
 
@@ -179,7 +179,7 @@ def upstream() -> Iterator[FakeUpstream]:
 
 
 @pytest.fixture
-def connected(upstream: FakeUpstream, db: None) -> Upstream:
+def saved_upstream(upstream: FakeUpstream, db: None) -> Upstream:
     """The upstream's record."""
     return Upstream.objects.create(
         name="Fake", base_url=upstream.base_url, api_key="sk-very-secret"
@@ -232,7 +232,7 @@ def signed_in(user: User, *, confirmed: bool = False) -> Client:
     return client
 
 
-def confirmed(client: Client) -> Client:
+def confirm_password(client: Client) -> Client:
     """Confirm the password, as sensitive changes require, and return the client."""
     sessions.confirm_password(client)
     return client
@@ -241,15 +241,15 @@ def confirmed(client: Client) -> Client:
 @pytest.fixture(autouse=True)
 def clean_slate(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Reset process and Redis state left by the previous test, and guard pure tests."""
-    prices.forget()
-    branding.remember(branding.Branding())
-    branding.ask_again_later()
+    prices.clear_cache()
+    branding.set_branding(branding.Branding())
+    branding.postpone_refresh()
     allowances.clear()
     if settings.REDIS_URL:
         cache.clear()
     # Without a Retry-After header, retry at once.
     monkeypatch.setattr(retries, "backoff", lambda _failures: 0.0)
-    with kinds.kept_pure(request.node), transactions.kept_short(request.node):
+    with kinds.enforce_purity(request.node), transactions.keep_transactions_short(request.node):
         yield
 
 
@@ -262,7 +262,7 @@ async def generations_end() -> AsyncIterator[None]:
 
 @pytest.fixture
 async def tab(
-    alices: Client, connected: Upstream, generations_end: None, settings: Settings
+    alices: Client, saved_upstream: Upstream, generations_end: None, settings: Settings
 ) -> AsyncIterator[Tab]:
     """A tab of Alice's on a new chat; both graces are 0."""
     settings.CHATAPP_CLOSE_GRACE = settings.CHATAPP_DROP_GRACE = 0.0

@@ -41,7 +41,7 @@ from tests.support.fake_upstream import (
 )
 from tests.support.live import Person, Server, Site
 from tests.support.present import present
-from tests.support.profile import sampled, scaled
+from tests.support.profile import choose_size, sample_params
 from tests.support.program import WAIT_SECONDS
 from tests.support.tab import Tab
 from tests.support.visitor import visit
@@ -75,7 +75,7 @@ SAID: dict[Ending, list[Step]] = {
 FIELDS = {Ending.REFUSED: "refusal", Ending.NO_ANSWER: "reasoning_content"}
 
 
-def counted(text: str) -> int:
+def count_tokens(text: str) -> int:
     """Count the upstream's tokens: up to six letters, or any other single character."""
     return len(re.findall(r"[a-z]{1,6}|[^a-z]", text, re.IGNORECASE))
 
@@ -95,33 +95,33 @@ class Case:
             upstream.fail(503, {"error": {"message": "busy"}})
         if self.try_before == "paid":
             upstream.script(
-                *self._reported(50, 0), frame({"error": {"code": "503", "message": "busy"}})
+                *self._build_usage(50, 0), frame({"error": {"code": "503", "message": "busy"}})
             )
         if self.rounds == 2:
             call = choice({"tool_calls": [{"index": 0, "id": "call_0", "function": CALL}]})
-            others = [self._finished(other) for other in range(1, self.choices)]
+            others = [self._build_finish(other) for other in range(1, self.choices)]
             upstream.script(
-                role(), call, *others, finish("tool_calls"), *self._reported(200, 20), done()
+                role(), call, *others, finish("tool_calls"), *self._build_usage(200, 20), done()
             )
         upstream.script(*self._answer())
 
     def _answer(self) -> list[Step]:
         steps: list[Step] = [role()]
-        steps += [self._delta(one, word) for word in WORDS for one in range(self.choices)]
-        steps += [*self._reported(300, 30), self._delta(0, LAST)]
+        steps += [self._delta(index, word) for word in WORDS for index in range(self.choices)]
+        steps += [*self._build_usage(300, 30), self._delta(0, LAST)]
         if self.ending in (Ending.STOPPED, Ending.ABANDONED, Ending.INTERRUPTED, Ending.CUT_OFF):
             return [*steps, *SAID[self.ending]]
-        others = [self._finished(other) for other in range(1, self.choices)]
+        others = [self._build_finish(other) for other in range(1, self.choices)]
         return [*steps, *others, *SAID[self.ending], done()]
 
     def _delta(self, index: int, text: str) -> bytes:
         field = FIELDS.get(self.ending, "content")
         return chunk([{"index": index, "delta": {field: text}, "finish_reason": None}])
 
-    def _finished(self, index: int) -> bytes:
+    def _build_finish(self, index: int) -> bytes:
         return chunk([{"index": index, "delta": {}, "finish_reason": "stop"}])
 
-    def _reported(self, prompt: int, completion: int) -> list[bytes]:
+    def _build_usage(self, prompt: int, completion: int) -> list[bytes]:
         return [usage(prompt, completion)] if self.is_reported else []
 
     def truth(self, requests: list[Request]) -> tuple[int, int]:
@@ -131,28 +131,28 @@ class Case:
         if self.is_reported:
             return paid[0] + called[0] + 300, paid[1] + called[1] + 30
         answered = requests[-self.rounds :]  # a refused request is not counted
-        prompt = sum(map(counted_prompt, answered))
-        completion = self.choices * sum(map(counted, WORDS)) + counted(LAST)
-        return prompt, completion + (self.rounds - 1) * (counted(CALL["name"]) + 8)
+        prompt = sum(map(count_prompt_tokens, answered))
+        completion = self.choices * sum(map(count_tokens, WORDS)) + count_tokens(LAST)
+        return prompt, completion + (self.rounds - 1) * (count_tokens(CALL["name"]) + 8)
 
 
-def counted_prompt(request: Request) -> int:
-    texts = [json.dumps(one, ensure_ascii=False) for one in request.body["messages"]]
-    tools = [json.dumps(one) for one in request.body.get("tools", ())]
-    return sum(counted(text) for text in (*texts, *tools)) + 20
+def count_prompt_tokens(request: Request) -> int:
+    texts = [json.dumps(message, ensure_ascii=False) for message in request.body["messages"]]
+    tools = [json.dumps(tool) for tool in request.body.get("tools", ())]
+    return sum(count_tokens(text) for text in (*texts, *tools)) + 20
 
 
 def cases(ending: Ending) -> list[Case]:
     before = ("", "refused", "paid")
-    found = [Case(ending, *one) for one in product((True, False), (1, 2), (1, 3), before)]
+    all_cases = [Case(ending, *course) for course in product((True, False), (1, 2), (1, 3), before)]
     # A failed try that costs tokens can only be known from its usage report.
-    known = [case for case in found if case.is_reported or case.try_before != "paid"]
-    return known[:: scaled(4, 1)]
+    verifiable_cases = [case for case in all_cases if case.is_reported or case.try_before != "paid"]
+    return verifiable_cases[:: choose_size(4, 1)]
 
 
 @pytest.fixture
 async def book_keeping(
-    alices: Client, connected: Upstream, settings: Settings
+    alices: Client, saved_upstream: Upstream, settings: Settings
 ) -> AsyncIterator[Client]:
     settings.CHATAPP_CLOSE_GRACE = 0.0
     yield alices
@@ -162,13 +162,13 @@ async def book_keeping(
 @pytest.mark.django_db
 @pytest.mark.parametrize("ending", SAID)
 async def test_the_saved_usage_is_what_the_upstream_counted(
-    book_keeping: Client, upstream: FakeUpstream, connected: Upstream, ending: Ending
+    book_keeping: Client, upstream: FakeUpstream, saved_upstream: Upstream, ending: Ending
 ) -> None:
     books: Counter[str] = Counter()
     for case in cases(ending):
-        connected.parameters = {"n": case.choices}
-        connected.silence_seconds = 1 if ending is Ending.TIMED_OUT else int(WAIT_SECONDS)
-        await connected.asave()
+        saved_upstream.parameters = {"n": case.choices}
+        saved_upstream.silence_seconds = 1 if ending is Ending.TIMED_OUT else int(WAIT_SECONDS)
+        await saved_upstream.asave()
         if ending is Ending.OVER_BUDGET:
             await Limit.objects.all().adelete()
             await Limit.objects.acreate(measure="tokens", cap=4000, period="ever")
@@ -254,11 +254,11 @@ async def test_a_round_that_was_never_requested_costs_nothing(
 
 @pytest.mark.django_db
 async def test_the_usage_of_a_refused_request_is_unknown_and_of_a_silent_one_estimated(
-    book_keeping: Client, upstream: FakeUpstream, connected: Upstream
+    book_keeping: Client, upstream: FakeUpstream, saved_upstream: Upstream
 ) -> None:
     upstream.fail(401, {"error": {"message": "no"}})
-    connected.silence_seconds = 1
-    await connected.asave()
+    saved_upstream.silence_seconds = 1
+    await saved_upstream.asave()
     upstream.script(Stall())
     saved = []
     for _ in range(2):
@@ -266,9 +266,9 @@ async def test_the_usage_of_a_refused_request_is_unknown_and_of_a_silent_one_est
             reply = await tab.ask(PROMPT)
             await tab.until_ended()
             saved.append(await Usage.objects.aget(message=reply))
-    assert [one.provenance for one in saved] == ["unknown", "estimated"]
+    assert [row.provenance for row in saved] == ["unknown", "estimated"]
     assert saved[1].completion_tokens == 0
-    assert counted_prompt(upstream.chat_requests[1]) <= present(saved[1].upper_prompt_tokens)
+    assert count_prompt_tokens(upstream.chat_requests[1]) <= present(saved[1].upper_prompt_tokens)
 
 
 # kill -9
@@ -296,8 +296,8 @@ print(json.dumps([[one.spent, one.held, one.overrun] for one in BudgetAccount.ob
 """
 
 
-@pytest.mark.parametrize(("rounds", "choices"), sampled([(1, 3), (2, 1)]))
-@pytest.mark.parametrize("is_journalled", sampled([True, False]))
+@pytest.mark.parametrize(("rounds", "choices"), sample_params([(1, 3), (2, 1)]))
+@pytest.mark.parametrize("is_journalled", sample_params([True, False]))
 async def test_a_reply_whose_process_was_killed_is_booked(
     site: Site, upstream: FakeUpstream, rounds: int, choices: int, is_journalled: bool
 ) -> None:

@@ -12,7 +12,7 @@ from chatapp.catalogue import PAGE_SECONDS, Catalogue, Offer
 from chatapp.models import AccessRule, Upstream
 from chatapp.upstream.client import UpstreamClient
 from chatapp.upstream.wire.model_list import ListedModel
-from tests.support.fake_upstream import MODEL, FakeUpstream, Pause, Script, answered
+from tests.support.fake_upstream import MODEL, FakeUpstream, Pause, Script, build_response
 
 HANGING = Script((Pause(),))
 PATIENCE = 1.5  # seconds to wait for a hanging upstream
@@ -28,7 +28,7 @@ def hanging() -> Iterator[FakeUpstream]:
 
 @pytest.fixture
 async def catalogue(
-    connected: Upstream, hanging: FakeUpstream, monkeypatch: pytest.MonkeyPatch
+    saved_upstream: Upstream, hanging: FakeUpstream, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Catalogue]:
     """A catalogue of two upstreams; the second one hangs."""
     monkeypatch.setattr(catalogue_module, "PATIENCE_SECONDS", PATIENCE)
@@ -72,17 +72,17 @@ async def test_an_upstream_that_still_hangs_delays_nobody_twice(
 
 
 async def test_known_offers_can_be_read_in_any_thread(
-    catalogue: Catalogue, connected: Upstream, hanging: FakeUpstream
+    catalogue: Catalogue, saved_upstream: Upstream, hanging: FakeUpstream
 ) -> None:
-    def known() -> list[list[str]] | None:
-        offers = catalogue.known_offers(Upstream.all_enabled())
+    def get_model_ids() -> list[list[str]] | None:
+        offers = catalogue.get_cached_offers(Upstream.all_enabled())
         return None if offers is None else [ids(offer) for offer in offers]
 
-    assert await sync_to_async(known)() is None, "no upstream was asked yet"
+    assert await sync_to_async(get_model_ids)() is None, "no upstream was asked yet"
     await catalogue.offers(wait_for_all=True)
-    assert await sync_to_async(known)() == [[MODEL], []]
-    await Upstream.objects.filter(pk=connected.pk).aupdate(api_key="another")
-    assert await sync_to_async(known)() is None, "no upstream was asked with this key yet"
+    assert await sync_to_async(get_model_ids)() == [[MODEL], []]
+    await Upstream.objects.filter(pk=saved_upstream.pk).aupdate(api_key="another")
+    assert await sync_to_async(get_model_ids)() is None, "no upstream was asked with this key yet"
     hanging.models_failure = None
 
 
@@ -92,7 +92,7 @@ async def test_an_old_list_is_shown_while_a_newer_one_is_fetched(
     await catalogue.offers()
     monkeypatch.setattr(catalogue_module, "FRESH_SECONDS", 0)
     pause = Pause()
-    listed = answered(200, {"data": [{"id": "newer"}]})
+    listed = build_response(200, {"data": [{"id": "newer"}]})
     upstream.models_failure = Script((pause, *listed.steps), headers=listed.headers)
     good, _ = await catalogue.offers()
     assert (ids(good), good.is_awaited) == ([MODEL], False)
@@ -134,10 +134,10 @@ async def test_named_models_do_not_wait_for_a_list(
 
 
 async def test_a_named_model_gets_details_from_the_list_once_it_is_known(
-    catalogue: Catalogue, upstream: FakeUpstream, connected: Upstream
+    catalogue: Catalogue, upstream: FakeUpstream, saved_upstream: Upstream
 ) -> None:
     upstream.fail_models(200, {"data": [{"id": "a", "name": "A", "context_length": 8192}]})
-    await Upstream.objects.filter(pk=connected.pk).aupdate(offered_models="b = Bee\na")
+    await Upstream.objects.filter(pk=saved_upstream.pk).aupdate(offered_models="b = Bee\na")
     good, _ = await catalogue.offers(wait_for_all=True)
     assert [(model.name, model.context_tokens) for model in good.models] == [
         ("Bee", None),
@@ -146,23 +146,23 @@ async def test_a_named_model_gets_details_from_the_list_once_it_is_known(
 
 
 async def test_a_failing_list_is_no_problem_if_models_are_named(
-    catalogue: Catalogue, upstream: FakeUpstream, connected: Upstream
+    catalogue: Catalogue, upstream: FakeUpstream, saved_upstream: Upstream
 ) -> None:
     upstream.fail_models(404, {"error": {"message": "no such page"}})
-    await Upstream.objects.filter(pk=connected.pk).aupdate(offered_models="b")
+    await Upstream.objects.filter(pk=saved_upstream.pk).aupdate(offered_models="b")
     good, _ = await catalogue.offers(wait_for_all=True)
     assert (ids(good), good.problem) == (["b"], "")
 
 
 async def test_the_callback_is_called_only_when_the_list_changes(
-    connected: Upstream, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
+    saved_upstream: Upstream, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(catalogue_module, "FRESH_SECONDS", 0.0)
     changes: list[Sequence[ListedModel]] = []
 
     async def on_change(_: Upstream, listed: Sequence[ListedModel]) -> Sequence[ListedModel]:
         changes.append(listed)
-        return [ListedModel(one.id, context_tokens=8192) for one in listed]
+        return [ListedModel(model.id, context_tokens=8192) for model in listed]
 
     client = UpstreamClient()
     catalogue = Catalogue(client, on_change)
@@ -177,19 +177,19 @@ async def test_the_callback_is_called_only_when_the_list_changes(
 
 
 async def test_only_known_models_are_offered_if_one_has_a_rule(
-    catalogue: Catalogue, connected: Upstream, upstream: FakeUpstream
+    catalogue: Catalogue, saved_upstream: Upstream, upstream: FakeUpstream
 ) -> None:
     """A gateway may accept another spelling of its id, to which the rule does not apply."""
     upstream.models = ["gpt"]
-    assert await catalogue.is_offered(connected.pk, "GPT")  # no list is known yet
-    await AccessRule.objects.acreate(upstream=connected, model="gpt")
-    assert not await catalogue.is_offered(connected.pk, "GPT")
-    assert await catalogue.is_offered(connected.pk, "gpt")
+    assert await catalogue.is_offered(saved_upstream.pk, "GPT")  # no list is known yet
+    await AccessRule.objects.acreate(upstream=saved_upstream, model="gpt")
+    assert not await catalogue.is_offered(saved_upstream.pk, "GPT")
+    assert await catalogue.is_offered(saved_upstream.pk, "gpt")
 
 
 async def test_the_last_list_is_offered_while_the_list_fails(
     catalogue: Catalogue,
-    connected: Upstream,
+    saved_upstream: Upstream,
     upstream: FakeUpstream,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -23,36 +23,36 @@ NAMED_FILE = re.compile(r"[\w/.-]+(?:\.(?:css|html|js|md|py|toml)|/)")
 NAMED_CODE = re.compile(r"[A-Z]\w*[a-z]\w*(?:\.\w+)?|(?!CHATAPP_)[A-Z]+(?:_[A-Z]+)*")
 
 
-def name_of(path: Path) -> str:
+def get_name(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-def prose_of(page: Path) -> str:
+def read_prose(page: Path) -> str:
     return CODE_BLOCK.sub("", page.read_text())
 
 
-def links_of(page: Path) -> list[str]:
-    """The link targets that name a file of the repository or a heading."""
-    found = LINK.findall(CODE_SPAN.sub("", prose_of(page)))
-    return [target for target in found if not SCHEME.match(target)]
+def find_links(page: Path) -> list[str]:
+    """Return the link targets that name a file of the repository or a heading."""
+    targets = LINK.findall(CODE_SPAN.sub("", read_prose(page)))
+    return [target for target in targets if not SCHEME.match(target)]
 
 
-def spans_of(page: Path) -> list[str]:
-    return [span.strip("`") for span in CODE_SPAN.findall(prose_of(page))]
+def find_spans(page: Path) -> list[str]:
+    return [span.strip("`") for span in CODE_SPAN.findall(read_prose(page))]
 
 
-def anchor_of(heading: str) -> str:
-    """The anchor that GitHub makes for a heading."""
+def build_anchor(heading: str) -> str:
+    """Return the anchor that GitHub makes for a heading."""
     text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
     return re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-")
 
 
-def anchors_of(page: Path) -> set[str]:
-    """All anchors of a page; a heading that occurs again gets a number."""
+def find_anchors(page: Path) -> set[str]:
+    """Return all anchors of a page; a heading that occurs again gets a number."""
     anchors: set[str] = set()
     seen: Counter[str] = Counter()
-    for heading in HEADING.findall(prose_of(page)):
-        anchor = anchor_of(heading)
+    for heading in HEADING.findall(read_prose(page)):
+        anchor = build_anchor(heading)
         anchors.add(f"{anchor}-{seen[anchor]}" if seen[anchor] else anchor)
         seen[anchor] += 1
     return anchors
@@ -63,7 +63,7 @@ def is_broken(page: Path, target: str) -> bool:
     file = (page.parent / path).resolve() if path else page
     if not file.is_relative_to(ROOT) or not file.exists():
         return True
-    return bool(anchor) and anchor not in anchors_of(file)
+    return bool(anchor) and anchor not in find_anchors(file)
 
 
 def test_each_variable_that_settings_read_is_documented() -> None:
@@ -93,18 +93,18 @@ def test_each_command_is_documented() -> None:
 def test_files_that_the_architecture_page_names_exist() -> None:
     folders = [ROOT / name for name in ("chatapp", "docs", "static", "templates", "tests")]
     files = [*ROOT.glob("*"), *(file for folder in folders for file in folder.rglob("*"))]
-    paths = [f"/{name_of(file)}{'/' if file.is_dir() else ''}" for file in files]
-    named = [span for span in spans_of(ARCHITECTURE) if NAMED_FILE.fullmatch(span)]
+    paths = [f"/{get_name(file)}{'/' if file.is_dir() else ''}" for file in files]
+    named = [span for span in find_spans(ARCHITECTURE) if NAMED_FILE.fullmatch(span)]
     assert len(named) > 100
-    assert [one for one in named if not any(path.endswith(f"/{one}") for path in paths)] == []
+    assert [name for name in named if not any(path.endswith(f"/{name}") for path in paths)] == []
 
 
 def test_names_of_code_on_the_architecture_page_exist() -> None:
     source = "\n".join(file.read_text() for file in (ROOT / "chatapp").rglob("*.py"))
     defined = set(re.findall(r"(?:def |class |^ *)(\w+)(?= *[(:=\[])", source, re.MULTILINE))
-    named = [span for span in spans_of(ARCHITECTURE) if NAMED_CODE.fullmatch(span)]
+    named = [span for span in find_spans(ARCHITECTURE) if NAMED_CODE.fullmatch(span)]
     assert len(named) > 60
-    assert [one for one in named if not defined.issuperset(one.split("."))] == []
+    assert [name for name in named if not defined.issuperset(name.split("."))] == []
 
 
 def test_the_diagram_shows_the_layers_of_the_contract() -> None:
@@ -114,9 +114,9 @@ def test_the_diagram_shows_the_layers_of_the_contract() -> None:
     assert [layer for box in boxes for layer in box.split("<br>")] == layers
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+@pytest.mark.parametrize("page", PAGES, ids=get_name)
 def test_links_lead_to_files_and_headings_that_exist(page: Path) -> None:
-    assert [target for target in links_of(page) if is_broken(page, target)] == []
+    assert [target for target in find_links(page) if is_broken(page, target)] == []
 
 
 @pytest.mark.parametrize(
@@ -129,4 +129,4 @@ def test_links_lead_to_files_and_headings_that_exist(page: Path) -> None:
     ],
 )
 def test_anchors_are_those_of_github(heading: str, anchor: str) -> None:
-    assert anchor_of(heading) == anchor
+    assert build_anchor(heading) == anchor

@@ -24,7 +24,7 @@ def line(message: str, *args: object, error: BaseException | None = None, **opti
     return str(made.format(record))
 
 
-def raised(text: str) -> BaseException:
+def catch_error(text: str) -> BaseException:
     prompt = "the text of a message"
     try:
         raise ValueError(text)
@@ -47,11 +47,11 @@ def test_a_line_is_json_with_its_bound_context() -> None:
 
 
 def test_a_traceback_has_no_values_of_variables() -> None:
-    fields = json.loads(line("It failed", error=raised("why")))
+    fields = json.loads(line("It failed", error=catch_error("why")))
     assert "Traceback" in fields["exception"]
     assert "ValueError: why" in fields["exception"]
     for for_people in (False, True):
-        printed = line("It failed", error=raised("why"), for_people=for_people)
+        printed = line("It failed", error=catch_error("why"), for_people=for_people)
         assert "ValueError: why" in printed
         assert "the text of a message" not in printed.replace(
             'prompt = "the text of a message"', ""
@@ -80,7 +80,7 @@ def test_a_traceback_has_no_values_of_variables() -> None:
 def test_secrets_are_struck_out(text: str, for_people: bool) -> None:
     for printed in (
         line("It failed: %s", text, for_people=for_people),
-        line("It failed", error=raised(text), for_people=for_people),
+        line("It failed", error=catch_error(text), for_people=for_people),
     ):
         assert "hunter2" not in printed
         assert KEY not in printed
@@ -117,7 +117,7 @@ def test_people_get_columns() -> None:
 def test_django_logs_only_exceptions(name: str, exc_info: str | None, is_logged: bool) -> None:
     record = logging.LogRecord(name, logging.ERROR, "", 0, "Not Found: /", (), None)
     if exc_info:
-        error = raised(exc_info)
+        error = catch_error(exc_info)
         record.exc_info = (type(error), error, error.__traceback__)
     assert bool(logging.getLogger(name).filter(record)) is is_logged
 
@@ -186,12 +186,12 @@ def test_each_request_is_one_line(server: Server) -> None:
         assert text not in server.log
 
 
-@pytest.mark.parametrize("given", ["proxys-id", "x" * 65, "a b", 'a"b', ""])
-def test_a_request_has_an_id_that_its_response_names(server: Server, given: str) -> None:
+@pytest.mark.parametrize("sent_id", ["proxys-id", "x" * 65, "a b", 'a"b', ""])
+def test_a_request_has_an_id_that_its_response_names(server: Server, sent_id: str) -> None:
     with server.visit() as client:
-        named = client.get("/help/", headers={"X-Request-ID": given}).headers["X-Request-ID"]
-    if given == "proxys-id":
-        assert named == given
+        named = client.get("/help/", headers={"X-Request-ID": sent_id}).headers["X-Request-ID"]
+    if sent_id == "proxys-id":
+        assert named == sent_id
     else:
         assert re.fullmatch("[0-9a-f]{32}", named)
     server.wait_for(f'"request_id": "{named}"')

@@ -49,7 +49,7 @@ def test_every_name_has_the_apps_prefix_and_a_unit() -> None:
 def test_noted_values_are_counted_at_a_scrape() -> None:
     name = "chatapp_added_latency_seconds_count"
     before = value(name)
-    for number in (3, metrics.NOTED_AT_ONCE, metrics.NOTED_AT_ONCE + 1):
+    for number in (3, metrics.MAX_PENDING_VALUES, metrics.MAX_PENDING_VALUES + 1):
         for _ in range(number):
             metrics.added_latency.note(0.001)
         before += number

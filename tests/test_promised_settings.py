@@ -32,17 +32,17 @@ def literal(node: ast.expr) -> str | float | None:
     return None
 
 
-def read() -> dict[str, str | float | None]:
+def read_defaults() -> dict[str, str | float | None]:
     """Return the variables that the settings read, each with its default if that is a literal."""
-    found: dict[str, str | float | None] = {}
+    defaults: dict[str, str | float | None] = {}
     for node in ast.walk(ast.parse(SOURCE)):
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Name("environment")), args=[name, default]):
-                found.setdefault(str(literal(name)), literal(default))
-    return found
+                defaults.setdefault(str(literal(name)), literal(default))
+    return defaults
 
 
-READ = read()
+READ = read_defaults()
 DOCUMENTED = dict(ROW.findall((ROOT / "docs/configuration.md").read_text()))
 
 
@@ -51,7 +51,9 @@ def test_each_documented_variable_is_read() -> None:
     assert [name for name in DOCUMENTED if f'"{name}"' not in SOURCE] == []
 
 
-@pytest.mark.parametrize("name", [one for one in DOCUMENTED if READ.get(one) not in (None, "")])
+@pytest.mark.parametrize(
+    "name", [variable for variable in DOCUMENTED if READ.get(variable) not in (None, "")]
+)
 def test_a_documented_default_is_the_real_one(name: str) -> None:
     documented = re.match(r"`([^`]*)`", DOCUMENTED[name])
     assert documented, DOCUMENTED[name]

@@ -15,13 +15,15 @@ def private_names(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         match node:
             case ast.ImportFrom(names=names):
-                yield from (one.name for one in names if PRIVATE.search(one.name))
+                yield from (alias.name for alias in names if PRIVATE.search(alias.name))
             case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=arguments):
                 literals = [
                     argument.value for argument in arguments if isinstance(argument, ast.Constant)
                 ]
                 if name in ("setattr", "delattr", "getattr"):
-                    yield from (one for one in map(str, literals[:1]) if PRIVATE.search(one))
+                    yield from (
+                        literal for literal in map(str, literals[:1]) if PRIVATE.search(literal)
+                    )
 
 
 def test_no_private_name_is_used() -> None:

@@ -74,7 +74,7 @@ def office(main: str, parts: Parts, relations: Relations) -> bytes:
     for part, entries in relations.items():
         folder, _, name = part.rpartition("/")
         content[f"{folder}/_rels/{name}.rels"] = _relationships(entries)
-    return zipped({**content, **parts})
+    return build_zip({**content, **parts})
 
 
 def opendocument(
@@ -84,7 +84,7 @@ def opendocument(
     content = f"<office:automatic-styles>{styles}</office:automatic-styles>"
     content += f"<office:body><office:{kind}>{body}</office:{kind}></office:body>"
     style_part = f"<office:master-styles>{masters}</office:master-styles>"
-    return zipped(
+    return build_zip(
         {
             "mimetype": f"application/vnd.oasis.opendocument.{kind}",
             "content.xml": odf("office:document-content", content),
@@ -131,7 +131,7 @@ def png(colour: str = "red", side: int = 40) -> bytes:
     return file.getvalue()
 
 
-def zipped(parts: Parts) -> bytes:
+def build_zip(parts: Parts) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in parts.items():

@@ -25,16 +25,16 @@ class Share:
         return 100 * self.arrived / self.words
 
 
-def words_of(text: str) -> Counter[str]:
+def count_words(text: str) -> Counter[str]:
     return Counter(word.casefold() for word in WORDS.findall(text))
 
 
-def missing_of(case: Case, text: str) -> Counter[str]:
-    """Return the words of a document that its text lacks."""
-    return words_of(case.words) - words_of(text)
+def count_missing_words(case: Case, text: str) -> Counter[str]:
+    """Count the words of a document that its text lacks."""
+    return count_words(case.words) - count_words(text)
 
 
-def shares_of(cases: Iterable[Case], read: Callable[[Case], str]) -> list[Share]:
+def compute_shares(cases: Iterable[Case], read: Callable[[Case], str]) -> list[Share]:
     """Return the share of each format, and at last that of all documents."""
     by_format: dict[str, list[Case]] = {}
     for case in cases:
@@ -47,12 +47,12 @@ def shares_of(cases: Iterable[Case], read: Callable[[Case], str]) -> list[Share]
 
 
 def _share(name: str, cases: list[Case], read: Callable[[Case], str]) -> Share:
-    words = sum(words_of(case.words).total() for case in cases)
-    missing = sum(missing_of(case, read(case)).total() for case in cases)
+    words = sum(count_words(case.words).total() for case in cases)
+    missing = sum(count_missing_words(case, read(case)).total() for case in cases)
     return Share(name, len(cases), words, words - missing)
 
 
-def table_of(shares: Iterable[Share]) -> str:
+def format_table(shares: Iterable[Share]) -> str:
     """Return the shares as a Markdown table."""
     rows = [
         f"| {share.format} | {share.documents} | {share.words:,} | {share.percent:.1f} % |"

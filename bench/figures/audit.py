@@ -21,8 +21,8 @@ async def measure(quick: bool) -> list[Row]:
         site_on_postgres(Path(folder), is_durable=True) as site,
     ):
         words = ["-m", "bench.appending", str(WRITERS), str(each)]
-        told = await asyncio.to_thread(run, site.copy(), *words)
-    appended, verified = map(float, told.stdout.split())
+        process = await asyncio.to_thread(run, site.copy(), *words)
+    appended, verified = map(float, process.stdout.split())
     return [
         Row(
             f"events appended by {WRITERS} processes at once",

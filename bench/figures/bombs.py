@@ -1,6 +1,6 @@
-"""How long one text blocks everybody: the longest response time of /healthz while a bomb goes off.
-Each bomb takes the real path: a scripted upstream or the composer, two tabs that show it, and the
-page loaded afterwards."""
+"""The longest response time of /healthz while a text that is hard to render ("bomb") arrives. Each
+bomb takes the real path: a scripted upstream or the composer, two tabs that show it, and the page
+loaded afterwards."""
 
 import asyncio
 import subprocess
@@ -28,7 +28,7 @@ async def measure(quick: bool) -> list[Row]:
     """Each bomb has a server of its own; `quick` leaves out the prompts and the crowds."""
     rows = [await _gap("at rest", "A prompt")]
     rows += [await _gap(f"reply: {name}", prompt_for(name)) for name in REPLIES]
-    with bombed() as (server, gaps):
+    with serve_bombs() as (server, gaps):
         async with Browser.signed_in(server) as browser:
             rows.append(await _short_prompt_in_a_long_thread(browser, gaps))
     if not quick:
@@ -38,7 +38,7 @@ async def measure(quick: bool) -> list[Row]:
 
 
 async def _gap(name: str, prompt: str) -> Row:
-    with bombed() as (server, gaps):
+    with serve_bombs() as (server, gaps):
         async with Browser.signed_in(server) as browser:
             browser.client.timeout = httpx.Timeout(PATIENCE_SECONDS)
             await asyncio.sleep(SETTLE_SECONDS)
@@ -50,7 +50,7 @@ async def _gap(name: str, prompt: str) -> Row:
 async def measure_growth(quick: bool) -> list[Row]:
     """CPU for the whole message at a tenth of the size and at full size: ten times is linear."""
     rows = []
-    with bombed() as (server, _):
+    with serve_bombs() as (server, _):
         async with Browser.signed_in(server) as browser:
             for name in list(REPLIES)[:: 4 if quick else 1]:
                 small, large = [await _cpu(browser, server, name, scale) for scale in (0.1, 1)]
@@ -61,7 +61,7 @@ async def measure_growth(quick: bool) -> list[Row]:
 
 
 @contextmanager
-def bombed() -> Iterator[tuple[Server, Polling]]:
+def serve_bombs() -> Iterator[tuple[Server, Polling]]:
     """Run the app with an upstream that answers with bombs, and a process that polls it."""
     process = subprocess.Popen(
         [sys.executable, "-m", "bench.bomb_upstream"], cwd=ROOT, stdout=subprocess.PIPE, text=True
@@ -128,7 +128,7 @@ async def _say_in_all(tabs: list[Tab]) -> None:
 
 async def _crowds() -> list[Row]:
     rows = []
-    with bombed() as (server, gaps):
+    with serve_bombs() as (server, gaps):
         async with Browser.signed_in(server) as browser:
             tabs = await browser.open_tabs(MANY_PROMPTS)
             gaps.worst()

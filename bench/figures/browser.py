@@ -1,5 +1,5 @@
-"""What a long reply costs the page that shows it: the time of Chromium's main thread, and layout
-shifts."""
+"""The cost of a long reply for the page that shows it: the time of Chromium's main thread, and
+layout shifts."""
 
 import time
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from playwright.async_api import Browser as Chromium
 from playwright.async_api import CDPSession, Page
 
 from bench.answers import Order
-from bench.chromium import SLOWER, chromium, signed_in_page, slowed
+from bench.chromium import SLOWER, chromium, signed_in_page, slow_down
 from bench.driver import Browser
 from bench.server import serving
 from bench.table import Row, at_most
@@ -74,19 +74,19 @@ async def _cost(launched: Chromium, browser: Browser, tokens: int, slower: int) 
     page = await signed_in_page(launched, browser, _OBSERVE_SHIFTS)
     await page.goto(f"http://{browser.server.host}")
     await page.wait_for_selector("#app[data-connection=open]")
-    devtools = await slowed(page, slower)
+    devtools = await slow_down(page, slower)
     await devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
-    await _answered(page, Order(browser.next_number(), 20, PACE, "mixed"))  # loads everything
+    await _run_order(page, Order(browser.next_number(), 20, PACE, "mixed"))  # loads everything
     await page.evaluate("window.shift = 0")  # the composer has moved to its place
-    before = await _spent(devtools)
-    await _answered(page, Order(browser.next_number(), tokens, PACE, "mixed"))
-    after = await _spent(devtools)
+    before = await _read_metrics(devtools)
+    await _run_order(page, Order(browser.next_number(), tokens, PACE, "mixed"))
+    after = await _read_metrics(devtools)
     shift = await page.evaluate("window.shift")
     await page.context.close()
     return Cost({name: after[name] - before[name] for name in before}, shift)
 
 
-async def _answered(page: Page, order: Order) -> None:
+async def _run_order(page: Page, order: Order) -> None:
     await page.get_by_role("textbox", name="Message").fill(order.prompt())
     await page.keyboard.press("Enter")
     await page.wait_for_selector('article[data-reply][data-ending="streaming"]')
@@ -95,8 +95,8 @@ async def _answered(page: Page, order: Order) -> None:
     )
 
 
-async def _spent(devtools: CDPSession) -> dict[str, float]:
+async def _read_metrics(devtools: CDPSession) -> dict[str, float]:
     answer = await devtools.send("Performance.getMetrics")
     values = {metric["name"]: metric["value"] for metric in answer["metrics"]}
-    spent = {name: values[metric] for name, metric in _METRICS.items()}
-    return spent | {"at": time.monotonic()}
+    metrics = {name: values[metric] for name, metric in _METRICS.items()}
+    return metrics | {"at": time.monotonic()}

@@ -1,4 +1,5 @@
-"""How soon the upstream request is closed after its tab closes, is cut off, or Stop is pressed."""
+"""The time until the upstream request is closed after its tab closes, is cut off, or Stop is
+pressed."""
 
 import asyncio
 import random
@@ -39,7 +40,7 @@ async def _time_to_close(browser: Browser, end: Callable[[Tab], float]) -> float
     await tab.reply_began()
     await asyncio.sleep(random.uniform(0.1, 0.4))  # at any phase of tokens and checkpoints
     ended_at = end(tab)
-    request = await browser.request_of(order, closed=True)
+    request = await browser.wait_for_request(order, closed=True)
     assert request.closed_at
     await browser.close_tabs()
     return (request.closed_at - ended_at) * 1000

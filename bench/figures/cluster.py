@@ -67,7 +67,8 @@ async def reconnects(quick: bool) -> list[Row]:
 
 
 async def kills(quick: bool) -> list[Row]:
-    """What is lost of a reply when its process is killed, and how soon others see it end."""
+    """Measure what is lost of a reply when its process is killed, and how soon others see it
+    end."""
     losses, waits = [], []
     with cluster(3, **PATIENCE) as here:
         for number in range(3 if quick else 20):
@@ -102,7 +103,7 @@ async def _kill(here: Cluster, owner: int) -> tuple[float, list[float]]:
         await asyncio.sleep(random.uniform(1, 3))  # at any phase of checkpoints
         killed_at = time.monotonic()
         await asyncio.to_thread(here.stack.servers[owner].kill)
-        seconds = await asyncio.gather(*(_until_interrupted(one, killed_at) for one in away))
+        seconds = await asyncio.gather(*(_until_interrupted(viewer, killed_at) for viewer in away))
         page = (await browsers[1].client.get(tab.path)).raise_for_status().text
     await asyncio.to_thread(here.stack.servers[owner].start)
     stamps = [int(stamp) for stamp in _STAMP.findall(page)]
@@ -124,7 +125,8 @@ async def _until_interrupted(tab: Tab, since: float) -> float:
 
 
 async def far(quick: bool) -> list[Row]:
-    """How soon Stop, or closing the last tab, closes the upstream request from another process."""
+    """Measure how soon Stop, or closing the last tab, closes the upstream request from another
+    process."""
     rows = []
     with cluster(2, CHATAPP_CLOSE_GRACE="0") as here:
         for name, end in (("Stop", Tab.stop), ("last tab's close", _close)):
@@ -152,7 +154,7 @@ async def _time_to_close(here: Cluster, end: Callable[[Tab], float]) -> float:
             await owner.close_tabs()
         await asyncio.sleep(random.uniform(0.1, 0.4))
         ended_at = end(other)
-        request = await elsewhere.request_of(order, closed=True)
+        request = await elsewhere.wait_for_request(order, closed=True)
         assert request.closed_at
         return (request.closed_at - ended_at) * 1000
 
@@ -163,9 +165,9 @@ def _close(tab: Tab) -> float:
     return now
 
 
-async def revoked(quick: bool) -> list[Row]:
-    """How soon a reply's upstream request is closed after its person loses access through a program
-    beside the servers, while their tabs at two servers show the reply."""
+async def revocations(quick: bool) -> list[Row]:
+    """Measure how soon a reply's upstream request is closed after its person loses access through a
+    program beside the servers, while their tabs at two servers show the reply."""
     rows = []
     with cluster(2, **PATIENCE) as here:
         for name, act in REVOCATIONS.items():
@@ -193,7 +195,7 @@ async def _time_to_revoke(shared: Cluster, act: str) -> float:
         await asyncio.sleep(random.uniform(0.1, 0.4))
         script = REVOKING.format(name=here.person.username, session=here.person.session, act=act)
         revoked_at = float(await asyncio.to_thread(here.stack.servers[1].run, script))
-        request = await elsewhere.request_of(order, closed=True)
+        request = await elsewhere.wait_for_request(order, closed=True)
         assert request.closed_at
         return (request.closed_at - revoked_at) * 1000
 
@@ -207,12 +209,12 @@ async def remote(quick: bool) -> list[Row]:
             for tab in tabs:
                 tab.ask(Order(owner.next_number(), tokens=int((seconds * 3 + 30) * PACE)))
             await asyncio.gather(*(tab.reply_began() for tab in tabs))
-            processes = [here.measured(0), here.measured(1)]
+            processes = [here.get_server(0), here.get_server(1)]
             alone = await _cpu_a_token(processes, tabs, seconds)
             away = [await _watching(elsewhere, tab) for tab in tabs]
-            before = [sum(tab.frames for tab in shown) for shown in (tabs, away)]
+            before = [sum(tab.frames for tab in group) for group in (tabs, away)]
             watched = await _cpu_a_token(processes, tabs, seconds)
-            after = [sum(tab.frames for tab in shown) for shown in (tabs, away)]
+            after = [sum(tab.frames for tab in group) for group in (tabs, away)]
             for tab in tabs:
                 tab.stop()
     frames = [then - now for then, now in zip(after, before, strict=True)]
@@ -236,14 +238,14 @@ async def _cpu_a_token(processes: list[Server], tabs: list[Tab], seconds: float)
     cpu = [process.cpu_seconds() for process in processes]
     await asyncio.sleep(seconds)
     tokens = sum(len(tab.latencies) for tab in tabs) - tokens
-    used = [one.cpu_seconds() - before for one, before in zip(processes, cpu, strict=True)]
-    return [one / tokens * 1000 for one in used]
+    used = [process.cpu_seconds() - before for process, before in zip(processes, cpu, strict=True)]
+    return [used_seconds / tokens * 1000 for used_seconds in used]
 
 
 PARTS: dict[str, Figure] = {
     "reconnects": reconnects,
     "kills": kills,
     "far": far,
-    "revoked": revoked,
+    "revoked": revocations,
     "remote": remote,
 }

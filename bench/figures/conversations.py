@@ -1,4 +1,4 @@
-"""What long conversations cost, of 1,000 and 10,000 messages, and a sidebar of 10,000 of them."""
+"""The cost of long conversations, of 1,000 and 10,000 messages, and a sidebar of 10,000 of them."""
 
 import asyncio
 import html
@@ -13,7 +13,7 @@ from playwright.async_api import Browser as Chromium
 from playwright.async_api import Page
 
 from bench.answers import Order
-from bench.chromium import SLOWER, chromium, signed_in_page, slowed
+from bench.chromium import SLOWER, chromium, signed_in_page, slow_down
 from bench.driver import Browser
 from bench.server import serving
 from bench.table import Row, at_most
@@ -45,13 +45,13 @@ async def opening(quick: bool) -> list[Row]:
         async with Browser.signed_in(server) as browser, chromium() as launched:
             byte = await _in_turns(server.stocked, _first_byte(browser), 5 if quick else 30)
             page = await signed_in_page(launched, browser)
-            await slowed(page, SLOWER)
+            await slow_down(page, SLOWER)
             paint = await _in_turns(
                 server.stocked, _first_paint(page, server.host), 3 if quick else 9
             )
     return [
-        *_of_lengths("first byte", byte, FIRST_BYTE_MS),
-        *_of_lengths(f"first paint, a processor {SLOWER} times as slow", paint, FIRST_PAINT_MS),
+        *_length_rows("first byte", byte, FIRST_BYTE_MS),
+        *_length_rows(f"first paint, a processor {SLOWER} times as slow", paint, FIRST_PAINT_MS),
     ]
 
 
@@ -94,7 +94,7 @@ async def tasks(quick: bool) -> list[Row]:
     react for so long. 0 means none over 50 ms."""
     with serving(stock=_stock(CONVERSATIONS, *LENGTHS)) as server:
         async with Browser.signed_in(server) as browser, chromium() as launched:
-            found = {
+            durations = {
                 f"pasting {PASTED // 1000} KB": await _longest(launched, browser, "/", _paste),
                 f"typing in a conversation of {LENGTHS[-1]:,} messages": await _longest(
                     launched, browser, server.stocked[-1], _type
@@ -104,7 +104,8 @@ async def tasks(quick: bool) -> list[Row]:
                 ),
             }
     return [
-        at_most(f"longest task: {what}", longest, TASK_MS, "ms") for what, longest in found.items()
+        at_most(f"longest task: {what}", longest, TASK_MS, "ms")
+        for what, longest in durations.items()
     ]
 
 
@@ -152,10 +153,10 @@ async def _in_turns(
     """Return the medians in milliseconds; the first round is not counted."""
     paths = list(paths)
     taken = [{path: await measure(path) for path in paths} for _ in range(rounds + 1)][1:]
-    return {path: median(one[path] for one in taken) for path in paths}
+    return {path: median(times[path] for times in taken) for path in paths}
 
 
-def _of_lengths(what: str, taken: dict[str, float], bar: float) -> list[Row]:
+def _length_rows(what: str, taken: dict[str, float], bar: float) -> list[Row]:
     shorter, longer = taken.values()
     figure = f"opening a conversation of {{:,}} messages: {what}"
     return [
@@ -219,10 +220,10 @@ async def _pages(browser: Browser) -> list[str]:
     pages = ["/conversations/"]
     while True:
         answer = (await browser.client.get(pages[-1])).raise_for_status().text
-        found = _OLDER.search(answer)
-        if not found:
+        match = _OLDER.search(answer)
+        if not match:
             return pages
-        address, values = map(html.unescape, found.groups())
+        address, values = map(html.unescape, match.groups())
         pages.append(f"{address}?{urlencode(json.loads(values))}")
 
 
@@ -234,14 +235,14 @@ async def _longest(
     await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     await page.goto(f"http://{browser.server.host}{path}")
     await page.wait_for_selector("#app[data-connection=open]", timeout=PATIENCE_MS)
-    await slowed(page, SLOWER)
+    await slow_down(page, SLOWER)
     await _idle(page)
     began_at = await page.evaluate("performance.now()")
     await act(page)
     await _idle(page)
-    found = await page.evaluate("window.tasks")
+    entries = await page.evaluate("window.tasks")
     await page.context.close()
-    return max((duration for at, duration in found if at >= began_at), default=0.0)
+    return max((duration for at, duration in entries if at >= began_at), default=0.0)
 
 
 async def _idle(page: Page) -> None:

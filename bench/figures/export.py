@@ -25,20 +25,20 @@ async def measure(quick: bool) -> list[Row]:
     with serving(before=lambda environment: _fill(environment, chats)) as server:
         async with Browser.signed_in(server) as browser:
             # The first export loads what every later one needs.
-            await _exported(server, browser.client)
+            await _export_everything(server, browser.client)
             idle, peak = server.resident_mib(), Peak(server)
             busy = server.cpu_seconds()
-            seconds, address = await _exported(server, browser.client)
+            seconds, address = await _export_everything(server, browser.client)
             busy = server.cpu_seconds() - busy
             growth = peak.stop() - idle
             began_at = time.perf_counter()
-            lines, size = await _downloaded(browser.client, address)
+            lines, size = await _download(browser.client, address)
             taken = time.perf_counter() - began_at
     if lines != chats:
         raise RuntimeError(f"{lines} of {chats} chats were exported")
-    told = f"{chats:,} chats with {chats * A_CHAT:,} messages"
+    figure = f"{chats:,} chats with {chats * A_CHAT:,} messages"
     return [
-        at_most(f"{told}, exported as JSON", seconds, SECONDS, "s", 1),
+        at_most(f"{figure}, exported as JSON", seconds, SECONDS, "s", 1),
         at_most("memory meanwhile, beyond that before", growth, GROWTH_MIB, "MiB", 1),
         Row("CPU of the server meanwhile", f"{busy:.1f} s", "", True),
         Row(f"download of {size / 1e6:.0f} MB", f"{taken:.1f} s", "", True),
@@ -46,13 +46,15 @@ async def measure(quick: bool) -> list[Row]:
 
 
 def _fill(environment: dict[str, str], chats: int) -> None:
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    base_environment = {
+        name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ
+    }
     command = [sys.executable, "-m", "bench.archive", USERNAME, str(chats * A_CHAT), "0"]
     settings = {"DJANGO_SETTINGS_MODULE": "chatapp.settings"}
-    subprocess.run(command, cwd=ROOT, env=kept | settings | environment, check=True)
+    subprocess.run(command, cwd=ROOT, env=base_environment | settings | environment, check=True)
 
 
-async def _exported(server: Server, client: httpx.AsyncClient) -> tuple[float, str]:
+async def _export_everything(server: Server, client: httpx.AsyncClient) -> tuple[float, str]:
     """Export everything; return the seconds until it is there, and its address."""
     headers = {"Origin": f"http://{server.host}", "X-CSRFToken": client.cookies["csrftoken"]}
     began_at = time.perf_counter()
@@ -67,7 +69,7 @@ async def _exported(server: Server, client: httpx.AsyncClient) -> tuple[float, s
     return time.perf_counter() - began_at, progress.replace("progress", "download")
 
 
-async def _downloaded(client: httpx.AsyncClient, address: str) -> tuple[int, int]:
+async def _download(client: httpx.AsyncClient, address: str) -> tuple[int, int]:
     """Return the lines and bytes of a download."""
     lines = size = 0
     async with client.stream("GET", address) as answer:

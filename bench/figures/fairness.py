@@ -1,4 +1,4 @@
-"""What one greedy member costs an ordinary one: pages, first tokens, a small file and an import.
+"""The cost of one greedy member for an ordinary one: pages, first tokens, a small file, an import.
 
 Nothing but the app's own limits holds the greedy one back (`bench.greedy`). Meanwhile 300 people
 read a chat that they share. Then the growth of the disk while texts are replaced.
@@ -63,7 +63,7 @@ ONE_CHAT = {
 
 @dataclass
 class Times:
-    """How long the ordinary member waited, in seconds."""
+    """The waiting times of the ordinary member, in seconds."""
 
     pages: list[float] = field(default_factory=list)
     first_tokens: list[float] = field(default_factory=list)
@@ -88,7 +88,7 @@ async def measure(quick: bool) -> list[Row]:
 
 def _rows(database: str, alone: Times, beside: Times, grown: float, counted: float) -> list[Row]:
     first, usual = median(beside.first_tokens), median(alone.first_tokens)
-    page, page_alone = (percentile(one.pages, 99) * 1000 for one in (beside, alone))
+    page, page_alone = (percentile(times.pages, 99) * 1000 for times in (beside, alone))
     who = f"beside a greedy member, {database}"
     return [
         Row(
@@ -215,17 +215,19 @@ def _serving_people(database: str) -> Iterator[tuple[Server, Path]]:
 
     def prepare(environment: Mapping[str, str]) -> None:
         folders.append(Path(environment["DATA_DIR"]))
-        kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+        base_environment = {
+            name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ
+        }
         for command in (["migrate", "--verbosity", "0"], ["shell", "--command", MAKE_PEOPLE]):
             subprocess.run(
                 [sys.executable, "manage.py", *command],
                 cwd=ROOT,
-                env=kept | dict(environment),
+                env=base_environment | dict(environment),
                 check=True,
                 stdout=subprocess.DEVNULL,
             )
 
     with nullcontext() if database == "SQLite" else Postgres() as postgres:
-        given = DEFAULTS | ({"DATABASE_URL": postgres.url} if postgres else {})
-        with serving(before=prepare, **given) as server:
+        settings = DEFAULTS | ({"DATABASE_URL": postgres.url} if postgres else {})
+        with serving(before=prepare, **settings) as server:
             yield server, folders[0]

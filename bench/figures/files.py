@@ -13,7 +13,7 @@ from bench.driver import Browser, Tab
 from bench.figures.memory import Peak
 from bench.server import Server, serving
 from bench.table import Row, at_most
-from bench.uploading import Uploads, pdf_of
+from bench.uploading import Uploads, make_pdf
 
 PAGES, ANSWERED_SECONDS = 100, 3.0
 FILES, PEOPLE = 20, 10
@@ -36,8 +36,10 @@ async def measure(quick: bool) -> list[Row]:
             uploads, tab = Uploads(browser), await browser.open_tab()
             await tab.socket.is_open
             growth = await _growth(server, uploads, mib)
-            answered = [await _answered(browser, uploads, tab, n) for n in range(3 if quick else 9)]
-            twenty = await _twenty(uploads)
+            answered = [
+                await _time_answer(browser, uploads, tab, n) for n in range(3 if quick else 9)
+            ]
+            twenty = await _time_uploads(uploads)
             # A page reloads its draft when something has changed, and does not poll.
             uploads = Uploads(browser, poll_seconds=0.5)
             late, samples = await _late(browser, uploads, tab, 3 if quick else 12)
@@ -54,9 +56,9 @@ async def measure(quick: bool) -> list[Row]:
     ]
 
 
-async def _answered(browser: Browser, uploads: Uploads, tab: Tab, number: int) -> float:
+async def _time_answer(browser: Browser, uploads: Uploads, tab: Tab, number: int) -> float:
     """Return the seconds from attaching a document to the first token of its answer."""
-    document = pdf_of(PAGES).replace(b"network", b"net%04d" % number)  # never read before
+    document = make_pdf(PAGES).replace(b"network", b"net%04d" % number)  # never read before
     started_at = time.monotonic()
     attached = await uploads.attach("document.pdf", document)
     tab.ask(Order(browser.next_number(), tokens=20), attached)
@@ -65,11 +67,13 @@ async def _answered(browser: Browser, uploads: Uploads, tab: Tab, number: int) -
     return first - started_at
 
 
-async def _twenty(uploads: Uploads) -> float:
+async def _time_uploads(uploads: Uploads) -> float:
     """Return the seconds until several documents are read that were attached at once."""
     started_at = time.monotonic()
-    documents = (pdf_of(10).replace(b"network", b"net%04d" % n) for n in range(FILES))
-    ready = await asyncio.gather(*(uploads.attach("document.pdf", one) for one in documents))
+    documents = (make_pdf(10).replace(b"network", b"net%04d" % n) for n in range(FILES))
+    ready = await asyncio.gather(
+        *(uploads.attach("document.pdf", document) for document in documents)
+    )
     seconds = time.monotonic() - started_at
     for pk in ready:
         await uploads.remove(pk)
@@ -88,7 +92,7 @@ async def _late(browser: Browser, uploads: Uploads, tab: Tab, rounds: int) -> tu
 
     async def attach_some() -> None:
         for _ in range(rounds):
-            document = pdf_of(50).replace(b"network", b"net%04d" % next(numbers))
+            document = make_pdf(50).replace(b"network", b"net%04d" % next(numbers))
             await uploads.remove(await uploads.attach("document.pdf", document))
 
     await asyncio.gather(*(attach_some() for _ in range(PEOPLE)))

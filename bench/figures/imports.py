@@ -30,9 +30,9 @@ async def measure(quick: bool) -> list[Row]:
             async with Browser.signed_in(server) as browser:
                 await (await browser.open_tab()).socket.is_open
                 idle, peak = server.resident_mib(), Peak(server)
-                reading, storing = await _imported(browser, file)
+                reading, storing = await _time_import(browser, file)
                 growth = peak.stop() - idle
-                again, _ = await _imported(browser, file)
+                again, _ = await _time_import(browser, file)
         with serving(CHATAPP_STORED_BYTES_PER_PERSON=str(4 * GIB)) as server:
             async with Browser.signed_in(server) as browser:
                 alone, beside = await _delays(browser, file)
@@ -52,7 +52,7 @@ async def measure(quick: bool) -> list[Row]:
     ]
 
 
-async def _imported(browser: Browser, file: Path) -> tuple[float, float]:
+async def _time_import(browser: Browser, file: Path) -> tuple[float, float]:
     """Import a file; return the seconds for reading and for storing it."""
     importing = Importing(browser)
     await importing.upload(file)

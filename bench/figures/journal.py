@@ -1,7 +1,7 @@
-"""What the journal costs per token, and what the rarer checkpoints that it allows save. The cost is
-that of writing alone, in a process of its own, with one event per read. The savings are those of
-one server on PostgreSQL, with its journal, and with a file in place of the journal's folder, which
-turns it off."""
+"""The cost of the journal per token, and the savings of the rarer checkpoints that it allows. The
+cost is that of writing alone, in a process of its own, with one event per read. The savings are
+those of one server on PostgreSQL, with its journal, and with a file in place of the journal's
+folder, which turns it off."""
 
 import asyncio
 import shutil
@@ -59,13 +59,15 @@ async def checkpoints(quick: bool) -> list[Row]:
         with cluster(1, **PATIENCE) as here:
             await asyncio.to_thread(prepare, here)
             async with here.browser(0) as browser:
-                cpu, wal, tokens = await _measured(here, browser, seconds)
+                cpu, wal, tokens = await _measure_streaming(here, browser, seconds)
         measured = f"{cpu / tokens * 1000:.4f} ms CPU, {wal / tokens:.0f} B WAL"
         rows.append(Row(f"a token, checkpoints {name}", measured, "", True))
     return rows
 
 
-async def _measured(here: Cluster, browser: Browser, seconds: float) -> tuple[float, int, int]:
+async def _measure_streaming(
+    here: Cluster, browser: Browser, seconds: float
+) -> tuple[float, int, int]:
     """Return seconds of the server's CPU, bytes of WAL, and tokens, while all replies stream."""
     tabs = await browser.open_tabs(REPLIES)
     for tab in tabs:
@@ -86,7 +88,7 @@ def _counts(here: Cluster, tabs: list[Tab]) -> tuple[float, float, float]:
         row = connection.execute("SELECT pg_current_wal_insert_lsn() - '0/0'").fetchone()
     assert row
     tokens = sum(len(tab.latencies) for tab in tabs)
-    return here.measured(0).cpu_seconds(), float(row[0]), tokens
+    return here.get_server(0).cpu_seconds(), float(row[0]), tokens
 
 
 def _keep(here: Cluster) -> None:

@@ -41,8 +41,8 @@ async def measure(quick: bool) -> list[Row]:
             _site(database, Path(folder)) as site,
         ):
             words = [str(number) for number in (prompts, *writers, rounds)]
-            told = await asyncio.to_thread(run, site.copy(), "-m", "bench.admitting", *words)
-            taken = json.loads(told.stdout)
+            process = await asyncio.to_thread(run, site.copy(), "-m", "bench.admitting", *words)
+            taken = json.loads(process.stdout)
             rows.append(_row(f"{prompts} admitted at once, {database}", taken))
             taken = await _through_pages(site, prompts, rounds)
             rows.append(_row(f"{prompts} prompts to first tokens, {database}", taken))
@@ -62,19 +62,23 @@ def _site(database: str, folder: Path) -> Iterator[Site]:
 
 def _row(figure: str, taken: dict[str, list[list[float]]]) -> Row:
     """Return a row with medians of the rounds; the ratio compares the times until all are done."""
-    ratio = _of(taken["with"], 100) / _of(taken["without"], 100)
-    said = " / ".join(f"{_of(taken['with'], percent):.0f}" for percent in (50, 95, 100))
-    without = " / ".join(f"{_of(taken['without'], percent):.0f}" for percent in (50, 95, 100))
+    ratio = _median_percentile(taken["with"], 100) / _median_percentile(taken["without"], 100)
+    with_limit = " / ".join(
+        f"{_median_percentile(taken['with'], percent):.0f}" for percent in (50, 95, 100)
+    )
+    without = " / ".join(
+        f"{_median_percentile(taken['without'], percent):.0f}" for percent in (50, 95, 100)
+    )
     return Row(
         f"{figure}: p50 / p95 / all",
-        f"{said} ms; without {without}",
+        f"{with_limit} ms; without {without}",
         f"≤ {MAX_TIMES:g} × without",
         ratio <= MAX_TIMES,
         ratio=ratio,
     )
 
 
-def _of(rounds: Sequence[list[float]], percent: float) -> float:
+def _median_percentile(rounds: Sequence[list[float]], percent: float) -> float:
     """Return the median of the rounds' percentiles, in milliseconds."""
     return median(percentile(times, percent) for times in rounds) * 1000
 

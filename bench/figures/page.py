@@ -1,4 +1,4 @@
-"""What the chat page loads on a first visit, in bytes of bodies transferred."""
+"""The bytes of bodies that the chat page transfers on a first visit."""
 
 from playwright.async_api import Page, Response
 

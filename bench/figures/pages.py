@@ -1,4 +1,4 @@
-"""What many pages at once cost the replies that stream meanwhile, and how long they take."""
+"""The cost of many pages at once for the replies that stream meanwhile, and the time they take."""
 
 import json
 import sys
@@ -29,7 +29,7 @@ async def measure(quick: bool) -> list[Row]:
                     tab.latencies.clear()
                 for _ in range(rounds):
                     seconds += await _open(pages)
-                latencies = [one * 1000 for tab in tabs for one in tab.latencies]
+                latencies = [latency * 1000 for tab in tabs for latency in tab.latencies]
     who = f"while {PAGES} pages are opened at once"
     return [
         at_most(

@@ -29,7 +29,7 @@ async def _p50(browser: Browser, prompts: int) -> dict[str, float]:
     orders = [Order(browser.next_number(), tokens=5) for _ in tabs]
     sent_at = [tab.ask(order) for tab, order in zip(tabs, orders, strict=True)]
     await asyncio.gather(*(tab.reply_ended() for tab in tabs))
-    requests = [await browser.request_of(order) for order in orders]
+    requests = [await browser.wait_for_request(order) for order in orders]
     await browser.close_tabs()
     times = [
         (request.arrived_at - at) * 1000 for request, at in zip(requests, sent_at, strict=True)

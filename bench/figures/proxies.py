@@ -1,4 +1,4 @@
-"""What nginx and Caddy, as shipped in deploy/, add to the latency of each token, including TLS. The
+"""The latency that nginx and Caddy, as shipped in deploy/, add to each token, including TLS. The
 same replies stream directly and through each proxy in turn, round after round, so that other load
 on the machine affects all three alike; each round gives one difference."""
 
@@ -30,7 +30,7 @@ async def measure(quick: bool) -> list[Row]:
         return [Row("added by nginx, Caddy", "not measured: neither is installed", "", True)]
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         port = free_port()
-        proxies = [kind(_made(Path(folder) / kind.name), [port]) for kind in kinds]
+        proxies = [kind(_make_folder(Path(folder) / kind.name), [port]) for kind in kinds]
         origins = ",".join(proxy.url for proxy in proxies)
         with serving(PORT=str(port), CSRF_TRUSTED_ORIGINS=origins) as server:
             rounds = await _rounds(server, proxies, 3 if quick else 10)
@@ -97,6 +97,6 @@ def _row(name: str, rounds: list[Round]) -> Row:
     )
 
 
-def _made(folder: Path) -> Path:
+def _make_folder(folder: Path) -> Path:
     folder.mkdir()
     return folder

@@ -1,7 +1,6 @@
-"""How many tokens per second arrive within 100 ms: from one process, and from several with a core
-each. The number of replies of 50 tokens/s is doubled until the p99 of a token exceeds that, and
-then bisected.
-"""
+"""The number of tokens per second that arrive within 100 ms: from one process, and from several
+with a core each. The number of replies of 50 tokens/s is doubled until the p99 of a token exceeds
+that, and then bisected."""
 
 import asyncio
 import os
@@ -25,7 +24,7 @@ SHARE, SHARE_OF_A_CORE = 0.2, 0.8
 
 async def alone(quick: bool) -> list[Row]:
     """One process, on SQLite."""
-    taken = await in_turns(partial(_of_one, quick=quick), rounds(quick))
+    taken = await in_turns(partial(_measure_one, quick=quick), rounds(quick))
     figure = f"tokens/s at p99 ≤ {P99_MS:g} ms, one process"
     return [taken["rate"].at_least(figure, "tokens/s", share=SHARE)]
 
@@ -65,7 +64,7 @@ def _on_the_last_core() -> Iterator[list[int]]:
         os.sched_setaffinity(0, cores)
 
 
-async def _of_one(browser: Browser, quick: bool) -> Mapping[str, float]:
+async def _measure_one(browser: Browser, quick: bool) -> Mapping[str, float]:
     return {"rate": await _highest(browser, quick)}
 
 

@@ -20,8 +20,8 @@ async def measure(quick: bool) -> list[Row]:
     tokens = 200 if quick else 1000
     with serving() as server:
         async with Browser.signed_in(server) as browser:
-            own = await _taken(browser, tokens, are_readers=False)
-            readers = await _taken(browser, tokens, are_readers=True)
+            own = await _measure_reply(browser, tokens, are_readers=False)
+            readers = await _measure_reply(browser, tokens, are_readers=True)
     return [
         _row("opening and reading", sum(readers[:2]), sum(own[:2])),
         _row("the reply alone", readers[1], own[1]),
@@ -45,7 +45,7 @@ def _row(what: str, readers: float, own: float) -> Row:
     )
 
 
-async def _taken(
+async def _measure_reply(
     browser: Browser, tokens: int, *, are_readers: bool
 ) -> tuple[float, float, float, float]:
     """Return CPU seconds of opening the tabs and of the reply, the fewest tokens that a tab got,
@@ -67,6 +67,6 @@ async def _taken(
     await asyncio.gather(*(tab.reply_ended() for tab in (author, *tabs)))
     ended = browser.server.cpu_seconds()
     await browser.close_tabs()
-    latencies = sorted(one for tab in tabs for one in tab.latencies[-tokens:])
+    latencies = sorted(latency for tab in tabs for latency in tab.latencies[-tokens:])
     p99 = latencies[int(len(latencies) * 0.99)] * 1000
     return opened - cpu, ended - opened, min(len(tab.latencies) for tab in tabs), p99

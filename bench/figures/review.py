@@ -29,26 +29,30 @@ async def measure(quick: bool) -> list[Row]:
         site_on_postgres(Path(folder)) as site,
     ):
         environment = site.copy()
-        await asyncio.to_thread(_told, environment, "bench.reviewed", conversations)
-        found = json.loads(await asyncio.to_thread(_told, environment, "bench.looking", tries))
+        await asyncio.to_thread(_run_module, environment, "bench.reviewed", conversations)
+        results = json.loads(
+            await asyncio.to_thread(_run_module, environment, "bench.looking", tries)
+        )
     return [
-        at_most(f"{_named(name, count)}, p95", percentile(taken, 95), P95_MS, "ms", 1)
-        for name, (count, taken) in found.items()
+        at_most(f"{_format_name(name, count)}, p95", percentile(taken, 95), P95_MS, "ms", 1)
+        for name, (count, taken) in results.items()
     ]
 
 
-def _named(filtered: str, count: int | None) -> str:
+def _format_name(filtered: str, count: int | None) -> str:
     return filtered if count is None else f"{filtered} ({count:,})"
 
 
-def _told(environment: Mapping[str, str], module: str, number: int) -> str:
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+def _run_module(environment: Mapping[str, str], module: str, number: int) -> str:
+    base_environment = {
+        name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ
+    }
     settings = {"DJANGO_SETTINGS_MODULE": "chatapp.settings"}
     command = [sys.executable, "-m", module, str(number)]
     done = subprocess.run(
         command,
         cwd=ROOT,
-        env=kept | settings | dict(environment),
+        env=base_environment | settings | dict(environment),
         check=True,
         stdout=subprocess.PIPE,
         text=True,

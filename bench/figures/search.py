@@ -27,7 +27,7 @@ RANKS = (0, 1, 4, 12, 40, 90, 150, 400, 900, 2500, 7000, 20_000)
 async def sqlite(quick: bool) -> list[Row]:
     with serving(before=lambda environment: _fill(environment, USERNAME, quick)) as server:
         async with Browser.signed_in(server) as browser:
-            return await _measured("SQLite", browser.client, quick)
+            return await _time_queries("SQLite", browser.client, quick)
 
 
 async def postgresql(quick: bool) -> list[Row]:
@@ -35,18 +35,22 @@ async def postgresql(quick: bool) -> list[Row]:
         environment = here.stack.servers[0].environment
         await asyncio.to_thread(_fill, environment, here.person.username, quick)
         async with here.browser(0) as browser:
-            return await _measured("PostgreSQL", browser.client, quick)
+            return await _time_queries("PostgreSQL", browser.client, quick)
 
 
 def _fill(environment: Mapping[str, str], person: str, quick: bool) -> None:
     own, others = (number // (10 if quick else 1) for number in (OWN, OTHERS))
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    base_environment = {
+        name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ
+    }
     command = [sys.executable, "-m", "bench.archive", person, str(own), str(others)]
     settings = {"DJANGO_SETTINGS_MODULE": "chatapp.settings"}
-    subprocess.run(command, cwd=ROOT, env=kept | settings | dict(environment), check=True)
+    subprocess.run(
+        command, cwd=ROOT, env=base_environment | settings | dict(environment), check=True
+    )
 
 
-async def _measured(database: str, client: httpx.AsyncClient, quick: bool) -> list[Row]:
+async def _time_queries(database: str, client: httpx.AsyncClient, quick: bool) -> list[Row]:
     taken: list[float] = []
     for query in queries():
         for end in range(2, len(query) + 1):
@@ -57,10 +61,10 @@ async def _measured(database: str, client: httpx.AsyncClient, quick: bool) -> li
             taken.append((time.perf_counter() - began_at) * 1000)
             answer.raise_for_status()
     size = f"{OWN // (10 if quick else 1):,} among {OTHERS // (10 if quick else 1):,}"
-    told = f"a search on {database}, {size}"
+    figure = f"a search on {database}, {size}"
     return [
-        at_most(f"{told}, p50", percentile(taken, 50), P50_MS, "ms", 1),
-        at_most(f"{told}, p95", percentile(taken, 95), P95_MS, "ms", 1),
+        at_most(f"{figure}, p50", percentile(taken, 50), P50_MS, "ms", 1),
+        at_most(f"{figure}, p95", percentile(taken, 95), P95_MS, "ms", 1),
         Row(f"the slowest of {len(taken)}", f"{max(taken):.1f} ms", "", True),
     ]
 
@@ -73,9 +77,9 @@ def queries() -> Iterator[str]:
     for text in texts()[:6]:
         some = text.split()
         yield '"' + " ".join(some[3:6]) + '"'
-    for one in words[:6:2]:
-        yield f"{one} from:me"
-        yield f"{one} before:2100"
+    for term in words[:6:2]:
+        yield f"{term} from:me"
+        yield f"{term} before:2100"
 
 
 PARTS: dict[str, Figure] = {

@@ -23,7 +23,7 @@ SavedPrompt.start_all(User.objects.get(), [
     {{"title": f"Prompt number {{n}}", "command": f"prompt-{{n}}", "text": text}}
     for n in range({PROMPTS})])
 """
-TIMED = """() => {
+TIMING_SCRIPT = """() => {
   let began;
   addEventListener("keydown", () => (began = performance.now()), { capture: true, once: true });
   window.took = new Promise((resolve) => {
@@ -41,7 +41,7 @@ async def measure(quick: bool) -> list[Row]:
         async with Browser.signed_in(server) as browser, chromium() as launched:
             page = await signed_in_page(launched, browser)
             url = f"http://{server.host}/"
-            first, *later = [await _timed(page, url) for _ in range(4 if quick else 21)]
+            first, *later = [await _time_slash(page, url) for _ in range(4 if quick else 21)]
     figure = f"a slash to the list of {PROMPTS:,} prompts"
     return [
         at_most(f"{figure}, p50", median(later), BAR_MS, "ms", 1),
@@ -49,11 +49,11 @@ async def measure(quick: bool) -> list[Row]:
     ]
 
 
-async def _timed(page: Page, url: str) -> float:
+async def _time_slash(page: Page, url: str) -> float:
     await page.goto(url)
     await page.focus("#message")
     await page.wait_for_timeout(IDLE_MS)
-    await page.evaluate(TIMED)
+    await page.evaluate(TIMING_SCRIPT)
     await page.keyboard.press("/")
     took = float(await page.evaluate("window.took"))
     await page.keyboard.press("Backspace")  # or the next page would find the draft
@@ -61,8 +61,14 @@ async def _timed(page: Page, url: str) -> float:
 
 
 def _fill(environment: Mapping[str, str]) -> None:
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    base_environment = {
+        name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ
+    }
     command = [sys.executable, "manage.py", "shell", "--command", MAKE]
     subprocess.run(
-        command, cwd=ROOT, env=kept | dict(environment), check=True, stdout=subprocess.DEVNULL
+        command,
+        cwd=ROOT,
+        env=base_environment | dict(environment),
+        check=True,
+        stdout=subprocess.DEVNULL,
     )

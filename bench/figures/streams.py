@@ -1,4 +1,4 @@
-"""What the app adds to the latency of each token from the upstream to the tab, with many replies at
+"""The latency that the app adds to each token from the upstream to the tab, with many replies at
 once."""
 
 import asyncio

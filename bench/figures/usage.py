@@ -31,10 +31,10 @@ async def measure(quick: bool) -> list[Row]:
 
 
 async def _rows(database: str, site: Site, tries: int) -> list[Row]:
-    told = await asyncio.to_thread(run, site.copy(), "-m", "bench.year", str(tries))
+    process = await asyncio.to_thread(run, site.copy(), "-m", "bench.year", str(tries))
     rows = []
-    for by, taken in json.loads(told.stdout).items():
-        cpu, elapsed = (median(one) for one in zip(*taken, strict=True))
+    for by, taken in json.loads(process.stdout).items():
+        cpu, elapsed = (median(column) for column in zip(*taken, strict=True))
         name = f"a year by {by}, {database}, p50 (CPU {cpu:.0f} ms)"
         rows.append(at_most(name, elapsed, P50_MS, "ms", 1))
     return rows

@@ -1,4 +1,4 @@
-"""How allauth signs people in: sessions, reauthentication, rate limits and error messages."""
+"""Adapter for allauth's sign-in: sessions, reauthentication, rate limits and error messages."""
 
 from collections.abc import Mapping
 from ipaddress import IPv6Address, ip_address
@@ -11,24 +11,24 @@ from django.db import transaction
 from django.http import HttpRequest
 from django.urls import reverse
 
-from chatapp.accounts.identities import PROVIDER, identities_of
+from chatapp.accounts.identities import PROVIDER, get_identities
 from chatapp.models import User, audit
 from chatapp.sessions import devices
 
-ANYWHERE = "login_failed_anywhere"
+LOGIN_FAILED_ANYWHERE = "login_failed_anywhere"
 
 MISMATCH = (
     "Wrong username or password. An administrator can give you a new password, or reactivate your "
     "account if it is deactivated."
 )
-PATIENCE = "Too many attempts. Wait five minutes, then try again."
+TOO_MANY_ATTEMPTS = "Too many attempts. Wait five minutes, then try again."
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     error_messages = DefaultAccountAdapter.error_messages | {
         "username_password_mismatch": MISMATCH,
         "email_password_mismatch": MISMATCH,
-        "too_many_login_attempts": PATIENCE,
+        "too_many_login_attempts": TOO_MANY_ATTEMPTS,
         "incorrect_password": "Wrong password. Try again.",
         "enter_current_password": "Wrong password. Try again.",
     }
@@ -48,7 +48,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     def get_reauthentication_methods(self, user: User) -> list[dict[str, str]]:
         """Add the organisation's sign-in: people who use it may have no password here."""
         methods: list[dict[str, str]] = super().get_reauthentication_methods(user)
-        if settings.CHATAPP_OIDC_URL and identities_of(user).exists():
+        if settings.CHATAPP_OIDC_URL and get_identities(user).exists():
             url = reverse("organisation_reauthenticate")
             description = f"Confirm with {settings.CHATAPP_OIDC_NAME}"
             methods.append({"id": PROVIDER, "url": url, "description": description})
@@ -79,30 +79,34 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
         """Refuse an unknown browser after too many attempts on the account from any addresses."""
-        account, owners_client = _attempted(request, credentials)
-        if not owners_client and not consume(request, action=ANYWHERE, key=account, dry_run=True):
+        account, owners_client = _identify_attempt(request, credentials)
+        if not owners_client and not consume(
+            request, action=LOGIN_FAILED_ANYWHERE, key=account, dry_run=True
+        ):
             raise self.validation_error("too_many_login_attempts")
         super().pre_authenticate(request, **credentials)
 
     def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
-        account, owners_client = _attempted(request, credentials)
+        account, owners_client = _identify_attempt(request, credentials)
         if not owners_client:
-            consume(request, action=ANYWHERE, key=account)
+            consume(request, action=LOGIN_FAILED_ANYWHERE, key=account)
 
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
         """Count failures per account, whichever name was typed, and per client.
 
         Never per Host header, which an attacker can choose.
         """
-        account, owners_client = _attempted(request, credentials)
+        account, owners_client = _identify_attempt(request, credentials)
         return f"{account}:{owners_client or self.get_client_ip(request)}"
 
 
-def _attempted(request: HttpRequest, credentials: Mapping[str, Any]) -> tuple[str, str]:
+def _identify_attempt(request: HttpRequest, credentials: Mapping[str, Any]) -> tuple[str, str]:
     """Return the account's key, and its owner's session or known browser ("" if neither)."""
     login = credentials.get("username") or credentials.get("email") or ""
-    user = User.by_login(login)
+    user = User.find_by_login(login)
     if user is None:
         return f"nobody:{login.casefold()}", ""
     is_signed_in = request.user == user
-    return f"account:{user.pk}", "signed in" if is_signed_in else devices.mark_of(request, user.pk)
+    return f"account:{user.pk}", "signed in" if is_signed_in else devices.read_device_cookie(
+        request, user.pk
+    )

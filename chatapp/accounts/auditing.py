@@ -14,7 +14,7 @@ from chatapp.accounts.staff import View
 from chatapp.models import User, audit
 
 
-def origin_of(request: HttpRequest | None) -> dict[str, str]:
+def get_origin_detail(request: HttpRequest | None) -> dict[str, str]:
     """Return the request's client address, for an audit event's detail."""
     if request is None or "REMOTE_ADDR" not in request.META:
         return {}
@@ -22,22 +22,26 @@ def origin_of(request: HttpRequest | None) -> dict[str, str]:
 
 
 @receiver(user_logged_in)
-def _signed_in(request: HttpRequest, user: User, **_: Any) -> None:
+def _record_sign_in(request: HttpRequest, user: User, **_: Any) -> None:
     """Save the session in the event's transaction, not after the response."""
     with transaction.atomic():
         request.session.save()
-        audit.record("person.signed_in", actor=user, about=user, detail=origin_of(request))
+        audit.record("person.signed_in", actor=user, about=user, detail=get_origin_detail(request))
 
 
 @receiver(user_logged_out)
-def _signed_out(request: HttpRequest, user: User | None, **_: Any) -> None:
+def _record_sign_out(request: HttpRequest, user: User | None, **_: Any) -> None:
     if user and user.pk:  # an account that was just erased has no pk and must not be named again
         with transaction.atomic():
-            audit.record("person.signed_out", actor=user, about=user, detail=origin_of(request))
+            audit.record(
+                "person.signed_out", actor=user, about=user, detail=get_origin_detail(request)
+            )
 
 
 @receiver(user_login_failed)
-def _failed(credentials: dict[str, Any], request: HttpRequest | None, **_: Any) -> None:
+def _record_failed_sign_in(
+    credentials: dict[str, Any], request: HttpRequest | None, **_: Any
+) -> None:
     """Record the account that was tried, never what was typed.
 
     It may be a password typed into the wrong field, or a name of no account, which no erasure could
@@ -46,13 +50,15 @@ def _failed(credentials: dict[str, Any], request: HttpRequest | None, **_: Any) 
     user = getattr(request, "user", None)
     if isinstance(user, User):
         with transaction.atomic():
-            detail = origin_of(request)
+            detail = get_origin_detail(request)
             audit.record("person.confirmation_failed", actor=user, about=user, detail=detail)
         return
     typed = str(credentials.get("username") or credentials.get("email") or "")
     with transaction.atomic():
-        about = User.by_login(typed)
-        audit.record("person.sign_in_failed", actor=None, about=about, detail=origin_of(request))
+        about = User.find_by_login(typed)
+        audit.record(
+            "person.sign_in_failed", actor=None, about=about, detail=get_origin_detail(request)
+        )
 
 
 def records_factors(view_class: "type[FormView[Any]]") -> View:

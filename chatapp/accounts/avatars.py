@@ -42,23 +42,23 @@ class AvatarForm(forms.Form):
 
     def clean_picture(self) -> Picture:
         """Return the picture, encoded again without metadata."""
-        given: Any = self.cleaned_data["picture"]
-        if (given.size or 0) > MAX_BYTES:
+        upload: Any = self.cleaned_data["picture"]
+        if (upload.size or 0) > MAX_BYTES:
             raise forms.ValidationError(TOO_LARGE)
         if not _one_at_a_time.acquire(timeout=WAIT_SECONDS):
             raise forms.ValidationError(BUSY)
         try:
-            found = _read(given.read())
+            content = _read_upload(upload.read())
         except Unreadable as unreadable:
             raise forms.ValidationError(str(unreadable)) from unreadable
         finally:
             _one_at_a_time.release()
-        if not isinstance(found, Picture):
+        if not isinstance(content, Picture):
             raise forms.ValidationError(NO_IMAGE)
-        return found
+        return content
 
 
-def _read(data: bytes) -> Document | Picture | Scan:
+def _read_upload(data: bytes) -> Document | Picture | Scan:
     with tempfile.TemporaryFile(dir=settings.DATA_DIR) as file:
         file.write(data)
         file.flush()

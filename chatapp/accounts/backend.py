@@ -25,7 +25,7 @@ class Backend(ModelBackend):
     ) -> User | None:
         if password is None:
             return None
-        user = User.by_login(username or email or "")
+        user = User.find_by_login(username or email or "")
         if user is None:
             User().set_password(password)
             return None
@@ -34,5 +34,5 @@ class Backend(ModelBackend):
 
     def get_user(self, user_id: int) -> User | None:
         """Return the signed-in user, or None if deactivated; called on every request."""
-        user = User.kept(user_id)
+        user = User.find(user_id)
         return user if user and self.user_can_authenticate(user) else None

@@ -46,8 +46,8 @@ class LastAdministrator(Exception):
 
 
 @dataclass(frozen=True)
-class Belongings:
-    """How many conversations, messages, images in replies and attached files some people have."""
+class OwnedRows:
+    """The numbers of conversations, messages, reply images and attached files of some people."""
 
     conversations: int
     messages: int
@@ -67,9 +67,9 @@ class Belongings:
 def erase(people: list[User], by: User | None = None) -> list[Report]:
     """Erase the people and return a report on each.
 
-    Raises `LastAdministrator` or `Held` before anything is changed, or `Held` midway if a hold is
-    set meanwhile: it keeps what has not been deleted yet. `by` is the person who erases them, or
-    None for the server's terminal.
+    Raises `LastAdministrator` or `UnderLegalHold` before anything is changed, or `UnderLegalHold`
+    midway if a hold is set meanwhile: it keeps what has not been deleted yet. `by` is the person
+    who erases them, or None for the server's terminal.
     """
     _switch_off(people)
     return _erase(people, by)
@@ -94,7 +94,7 @@ def _erase(people: list[User], by: User | None, *, is_known: bool = False) -> li
     reports = []
     for person in people:
         report = Report(person.pk, sessions=person.devices.all().sign_out())
-        files = _files_of(person)
+        files = _load_file_keys(person)
         report.rows += Counter(person.imports.all().delete()[1])  # ends those that are running
         report.rows += Counter(person.import_files.all().delete()[1])
         report.rows += Counter(person.attachments.filter(message=None).delete()[1])
@@ -112,7 +112,7 @@ def _erase(people: list[User], by: User | None, *, is_known: bool = False) -> li
 def _switch_off(people: list[User]) -> None:
     if User.leaves_no_administrator([person.pk for person in people]):
         raise LastAdministrator
-    for person in sorted(people, key=lambda one: one.pk):
+    for person in sorted(people, key=lambda person: person.pk):
         refuse_held(person.pk)
     for person in people:
         person.is_active = False
@@ -129,7 +129,7 @@ def _forget(person: User, by: User | None, report: Report, is_known: bool) -> se
     # deadlocks.
     theirs = Message.objects.filter(conversation__user=person).select_for_update(of=("self",))
     list(theirs.values_list("pk"))
-    stored = User.objects.select_for_update().filter(pk=person.pk).first() or person
+    stored_user = User.objects.select_for_update().filter(pk=person.pk).first() or person
     refuse_held(person.pk)
     report.sessions += person.devices.all().sign_out()
     entries = LogEntry.objects.filter(
@@ -137,26 +137,26 @@ def _forget(person: User, by: User | None, report: Report, is_known: bool) -> se
     )
     entries.update(object_repr=f"Person {person.pk}, erased")
     pk = person.pk
-    forget_name(stored.username)  # the current name, if it was changed meanwhile
+    forget_name(stored_user.username)  # the current name, if it was changed meanwhile
     for invitation in Invitation.objects.open().filter(made_by=person):
         invitation.revoke()
-    Invitation.objects.forget_address(stored.email)
-    Import.objects.forget_person(stored)
+    Invitation.objects.forget_address(stored_user.email)
+    Import.objects.forget_person(stored_user)
     person.usage.update(user=None)
     report.conversations |= set(person.conversations.values_list("pk", flat=True))
     if not is_known:
         erasures.write(person)
-    files = _files_of(person)
+    files = _load_file_keys(person)
     report.handed_over = hand_over(person, by)
     report.rows += Counter(person.delete()[1])
     while FileSet.objects.delete_unused():
         pass
-    report.look()
-    audit.forget(pk, by, report.detail, name=stored.username)
+    report.count_rows_left()
+    audit.forget(pk, by, report.detail, name=stored_user.username)
     return files
 
 
-def _files_of(person: User) -> set[int]:
+def _load_file_keys(person: User) -> set[int]:
     """Return the keys of the files that the person attached, also to presets, and of images in
     their replies."""
     attached = person.attachments.order_by().values_list("file")

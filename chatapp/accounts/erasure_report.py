@@ -1,4 +1,4 @@
-"""What an erasure deleted, and what a check afterwards found left: counts and ids only."""
+"""Reports on erasures: what was deleted, and what a check found left, as counts and ids."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -56,28 +56,28 @@ class Report:
     left: dict[str, int] = field(default_factory=dict)  # rows left, by column
     backups: ClassVar[str] = BACKUPS
 
-    def look(self) -> None:
+    def count_rows_left(self) -> None:
         """Count the rows left that refer to the person or their conversations.
 
         Call it in the transaction that deletes the person.
         """
         for model, name, to in references():
-            wanted = [self.person] if to is User else sorted(self.conversations)
+            targets = [self.person] if to is User else sorted(self.conversations)
             label = f"{model._meta.label}.{name}"
             self.checked.append(label)
-            if count := sum(_counted(model, name, wanted)):
+            if count := sum(_count_rows(model, name, targets)):
                 self.left[label] = count
 
     @property
-    def gone(self) -> str:
-        """When the data leaves the disk, as a sentence."""
+    def disposal_notice(self) -> str:
+        """A sentence that says when the data leaves the disk."""
         if connection.vendor == "postgresql":
             return POSTGRESQL
         return SQLITE_LARGE if is_large(connection) else SQLITE
 
     @property
-    def deleted(self) -> list[tuple[str, int]]:
-        """What was deleted, in words, with counts: rows, the largest first, files and sessions."""
+    def deleted_counts(self) -> list[tuple[str, int]]:
+        """The counts of deleted rows (the largest first), files and sessions, with their words."""
         return [
             *((_words(label), count) for label, count in self._counts),
             ("contents of files", self.files),
@@ -85,22 +85,22 @@ class Report:
         ]
 
     @property
-    def passed_on(self) -> str:
-        """What others still use, as a sentence; "" if there is nothing."""
+    def handover_notice(self) -> str:
+        """A sentence about shared items that others still use; "" if there are none."""
         if not self.handed_over:
             return ""
-        kept = ", ".join(f"{_words(label)}: {n:,}" for label, n in self.handed_over.items())
-        return f"Shared items go on working, and belong to an administrator now ({kept})."
+        shared_items = ", ".join(f"{_words(label)}: {n:,}" for label, n in self.handed_over.items())
+        return f"Shared items go on working, and belong to an administrator now ({shared_items})."
 
     @property
     def sentence(self) -> str:
-        counts = ", ".join(f"{words}: {count:,}" for words, count in self.deleted)
-        found = sum(self.left.values())
+        counts = ", ".join(f"{words}: {count:,}" for words, count in self.deleted_counts)
+        left_count = sum(self.left.values())
         return (
             f"Person {self.person} was erased ({counts}). Rows left, according to the "
-            f"{len(self.checked)} columns that refer to people or conversations: {found}. "
+            f"{len(self.checked)} columns that refer to people or conversations: {left_count}. "
             f"Files left in the storage: {self.files_left}. "
-            f"{self.passed_on}{' ' * bool(self.handed_over)}{self.gone} {BACKUPS}"
+            f"{self.handover_notice}{' ' * bool(self.handed_over)}{self.disposal_notice} {BACKUPS}"
         )
 
     @property
@@ -133,8 +133,8 @@ def _words(label: str) -> str:
     return WORDS.get(label) or str(apps.get_model(label)._meta.verbose_name_plural)
 
 
-def _counted(model: type[models.Model], name: str, wanted: Collection[object]) -> Iterator[int]:
-    keys = list(wanted)
+def _count_rows(model: type[models.Model], name: str, targets: Collection[object]) -> Iterator[int]:
+    keys = list(targets)
     for start in range(0, len(keys), AT_ONCE):
         chunk = {f"{name}__in": keys[start : start + AT_ONCE]}
         yield model._default_manager.filter(**chunk).count()

@@ -55,17 +55,17 @@ def read(path: Path) -> list[Erasure]:
 
     A torn line is skipped: the person is erased only after a complete line is on disk.
     """
-    found = []
+    erasures = []
     for line in path.read_bytes().splitlines() if path.exists() else ():
         try:
-            found.append(msgspec.json.decode(line, type=Erasure))
+            erasures.append(msgspec.json.decode(line, type=Erasure))
         except msgspec.MsgspecError:
             continue
-    return found
+    return erasures
 
 
-def still_here(erasures: list[Erasure]) -> list[User]:
+def find_restored_people(erasures: list[Erasure]) -> list[User]:
     """Return erased people whose accounts exist: the database is older than their erasure."""
-    known = {(erasure.person, erasure.joined) for erasure in erasures}
+    keys = {(erasure.person, erasure.joined) for erasure in erasures}
     people = User.objects.in_bulk({erasure.person for erasure in erasures}).values()
-    return [person for person in people if (person.pk, person.date_joined) in known]
+    return [person for person in people if (person.pk, person.date_joined) in keys]

@@ -188,7 +188,7 @@ class ChangePasswordForm(RevokesTokens, AllauthChangePasswordForm):  # type: ign
 
 
 class PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]
-    """What a person sets for their account."""
+    """The preferences that a person sets for their account."""
 
     class Meta:
         model = User
@@ -200,7 +200,7 @@ class PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 class MemoryForm(forms.ModelForm):  # type: ignore[type-arg]
-    """What a person wants models to know about them."""
+    """The facts that a person wants models to know about them."""
 
     about = MultilineField(
         label="About me",

@@ -26,7 +26,7 @@ UNUSABLE = (AttributeError, OSError, ValueError)
 """What `configured_issuer` raises if the provider is unreachable or its discovery is invalid."""
 
 
-def uid_of(issuer: str, subject: str) -> str:
+def build_uid(issuer: str, subject: str) -> str:
     """Return an identity's key, which is unambiguous since no issuer contains a space."""
     uid = f"{issuer} {subject}"
     return uid if len(uid) <= MAX_UID_LENGTH else sha256(uid.encode()).hexdigest()
@@ -41,17 +41,19 @@ def configured_issuer(adapter: OpenIDConnectOAuth2Adapter | None = None) -> str:
     return issuer
 
 
-def identities_of(user: User | AnonymousUser) -> QuerySet[SocialAccount]:
-    found: QuerySet[SocialAccount] = SocialAccount.objects.filter(user=user.pk, provider=PROVIDER)
-    return found
+def get_identities(user: User | AnonymousUser) -> QuerySet[SocialAccount]:
+    identities: QuerySet[SocialAccount] = SocialAccount.objects.filter(
+        user=user.pk, provider=PROVIDER
+    )
+    return identities
 
 
-def is_of(issuer: str, identity: SocialAccount) -> bool:
+def matches_issuer(issuer: str, identity: SocialAccount) -> bool:
     """Return whether the identity can sign in while `issuer` is the configured one."""
-    return bool(identity.uid == uid_of(issuer, _subject_of(identity)))
+    return bool(identity.uid == build_uid(issuer, _get_subject(identity)))
 
 
-def documents_of(identity: SocialAccount) -> list[Mapping[str, Any]]:
+def get_claim_documents(identity: SocialAccount) -> list[Mapping[str, Any]]:
     """Return the stored claims: the ID token's and the userinfo's, if present."""
     documents = [identity.extra_data.get(name) for name in ("id_token", "userinfo")]
     return [document for document in documents if isinstance(document, dict)]
@@ -59,8 +61,10 @@ def documents_of(identity: SocialAccount) -> list[Mapping[str, Any]]:
 
 def verified_address(identity: SocialAccount) -> str:
     """Return the address that one document has and says is verified, or ""."""
-    documents = reversed(documents_of(identity))
-    document: Mapping[str, Any] = next((one for one in documents if "email" in one), {})
+    documents = reversed(get_claim_documents(identity))
+    document: Mapping[str, Any] = next(
+        (candidate for candidate in documents if "email" in candidate), {}
+    )
     address = document.get("email")
     if not isinstance(address, str) or document.get("email_verified") is not True:
         return ""
@@ -77,16 +81,16 @@ def with_confirmed_address(people: Iterable[User]) -> set[int]:
     If the server sends email, an address is set once its link is opened. Otherwise people may have
     typed somebody else's, and only the organisation's provider can confirm it.
     """
-    keys = {one.pk: address_key(one.email) for one in people}
+    keys = {person.pk: address_key(person.email) for person in people}
     if sends_mail():
         return set(keys)
     identities = SocialAccount.objects.filter(provider=PROVIDER, user__in=list(keys))
-    addresses = ((one.user_id, verified_address(one)) for one in identities)
+    addresses = ((identity.user_id, verified_address(identity)) for identity in identities)
     return {pk for pk, address in addresses if address_key(address) == keys[pk]}
 
 
 def stored_issuer(identity: SocialAccount) -> str:
-    return str(_token_of(identity).get("iss") or UNKNOWN)
+    return str(_get_token(identity).get("iss") or UNKNOWN)
 
 
 def move(old: str, new: str) -> tuple[int, int]:
@@ -98,9 +102,9 @@ def move(old: str, new: str) -> tuple[int, int]:
     moved = left = 0
     with transaction.atomic():
         for identity in list(SocialAccount.objects.filter(provider=PROVIDER)):
-            if is_of(new, identity) or stored_issuer(identity) != old:
+            if matches_issuer(new, identity) or stored_issuer(identity) != old:
                 continue
-            uid = uid_of(new, _subject_of(identity))
+            uid = build_uid(new, _get_subject(identity))
             if SocialAccount.objects.filter(provider=PROVIDER, uid=uid).exists():
                 left += 1
             else:
@@ -112,11 +116,11 @@ def move(old: str, new: str) -> tuple[int, int]:
     return moved, left
 
 
-def _subject_of(identity: SocialAccount) -> str:
+def _get_subject(identity: SocialAccount) -> str:
     """Return the subject from the last token, or the key, which was the subject in 0.4."""
-    return str(_token_of(identity).get("sub") or identity.uid)
+    return str(_get_token(identity).get("sub") or identity.uid)
 
 
-def _token_of(identity: SocialAccount) -> Mapping[str, Any]:
+def _get_token(identity: SocialAccount) -> Mapping[str, Any]:
     token = identity.extra_data.get("id_token")
     return token if isinstance(token, dict) else {}

@@ -52,7 +52,7 @@ def sends_mail() -> bool:
 
 def send(name: str, address: str, subject: str, **context: object) -> bool:
     """Send the email template `name` and return whether that succeeded."""
-    context["app"] = branding.known().name
+    context["app"] = branding.get_branding().name
     text = render_to_string(f"mail/{name}.txt", context, using="django")
     try:
         send_mail(subject, text, None, [address])
@@ -69,7 +69,7 @@ def password_link(request: HttpRequest, person: User) -> str:
     return absolute(request, reverse("new-password", args=[uid, token]))
 
 
-def person_of_link(uid: str, token: str) -> User | None:
+def find_person_by_link(uid: str, token: str) -> User | None:
     """Return the person whose password the link sets, or None if it is invalid."""
     try:
         pk = force_str(urlsafe_base64_decode(uid))
@@ -85,7 +85,7 @@ def send_confirmation(request: HttpRequest, person: User, address: str) -> bool:
     return send("address", address, "Confirm your email address", person=person, link=link)
 
 
-def confirmed_by(token: str) -> tuple[User, str] | None:
+def read_confirmation(token: str) -> tuple[User, str] | None:
     """Return the person and the address that the link confirms, or None if it is invalid."""
     try:
         pk, before, address = signing.loads(

@@ -33,14 +33,14 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from chatapp.accounts.auditing import origin_of
+from chatapp.accounts.auditing import get_origin_detail
 from chatapp.accounts.confirmation import ORGANISATION, ask_to_confirm, confirm
 from chatapp.accounts.identities import (
     PROVIDER,
+    build_uid,
     configured_issuer,
-    documents_of,
-    identities_of,
-    uid_of,
+    get_claim_documents,
+    get_identities,
 )
 from chatapp.accounts.views import not_by_organisation
 from chatapp.models import User, audit
@@ -50,7 +50,7 @@ logger = logging.getLogger(__name__)
 SIGN_IN, CONFIRM = "login", "confirm"
 CLOCK_SKEW_SECONDS = 60
 
-AWAY = "{name} could not be reached, so nothing was confirmed. Try again in a moment."
+UNREACHABLE = "{name} could not be reached, so nothing was confirmed. Try again in a moment."
 FAILED = (
     "{name} did not confirm that it is you. Try again. If it keeps failing, ask an administrator: "
     "the reason is in the server's log."
@@ -79,7 +79,7 @@ class Refused(Exception):
 def sign_in(request: HttpRequest, provider_id: str) -> HttpResponse:
     provider = _provider(request, provider_id)
     try:
-        return _to_provider(request, provider, SIGN_IN, get_next_redirect_url(request))
+        return _redirect_to_provider(request, provider, SIGN_IN, get_next_redirect_url(request))
     except Exception:  # an invalid discovery document can raise anything
         logger.exception("The organisation's sign-in can't be reached")
         return redirect("socialaccount_login_error")
@@ -100,13 +100,13 @@ class ConfirmView(BaseReauthenticateView):  # type: ignore[misc]
         back = self.get_success_url()
         try:
             provider = _provider(self.request, PROVIDER)
-            response = _to_provider(
+            response = _redirect_to_provider(
                 self.request, provider, CONFIRM, back, prompt="login", max_age="0"
             )
             there = response.headers["Location"]
         except Exception:  # as in `sign_in`
             logger.exception("The organisation's sign-in can't be reached")
-            messages.error(self.request, _sentence(AWAY))
+            messages.error(self.request, _sentence(UNREACHABLE))
             return ask_to_confirm(back)
         context = {"organisation": settings.CHATAPP_OIDC_NAME, "there": there}
         return render(self.request, "socialaccount/continue.html", context)
@@ -114,7 +114,7 @@ class ConfirmView(BaseReauthenticateView):  # type: ignore[misc]
 
 @never_cache
 @require_GET
-def come_back(request: HttpRequest, provider_id: str) -> HttpResponse:
+def callback(request: HttpRequest, provider_id: str) -> HttpResponse:
     provider = _provider(request, provider_id)
     try:
         state = provider.unstash_redirect_state(request, request.GET.get("state", ""))
@@ -153,7 +153,7 @@ def _provider(request: HttpRequest, provider_id: str) -> OpenIDConnectProvider:
         raise Http404("No such sign-in is set up.") from None
 
 
-def _to_provider(
+def _redirect_to_provider(
     request: HttpRequest,
     provider: OpenIDConnectProvider,
     process: str,
@@ -176,7 +176,7 @@ def _confirm(
         _check_confirmation(request, provider, state)
     except Refused as refused:
         return _refuse(request, state, str(refused))
-    except Exception:  # as in `come_back`
+    except Exception:  # as in `callback`
         logger.exception("The organisation's sign-in failed")
         return _refuse(request, state, FAILED)
     confirm(request, ORGANISATION)
@@ -189,7 +189,7 @@ def _check_confirmation(
     """Raise `Refused`, or any error that the provider's response causes."""
     login = _login(request, provider, state)
     if request.user.pk != state["data"]["user"] or not (
-        identities_of(request.user).filter(uid=login.account.uid).exists()
+        get_identities(request.user).filter(uid=login.account.uid).exists()
     ):
         raise Refused(SOMEBODY_ELSE)
     if problem := _time_problem(login):
@@ -200,7 +200,7 @@ def _refuse(request: HttpRequest, state: dict[str, Any], problem: str) -> HttpRe
     sentence = _sentence(problem)
     logger.warning("A confirmation with the organisation's sign-in was refused: %s", sentence)
     if isinstance(request.user, User):
-        detail = {"by": PROVIDER, **origin_of(request)}
+        detail = {"by": PROVIDER, **get_origin_detail(request)}
         with transaction.atomic():
             audit.record(
                 "person.confirmation_failed", actor=request.user, about=request.user, detail=detail
@@ -232,11 +232,11 @@ def _login(
     access = adapter.parse_token(tokens)
     login: SocialLogin = adapter.complete_login(request, provider.app, access, response=tokens)
     login.state = state
-    login.account.uid = _checked_uid(login, configured_issuer(adapter), state["data"]["nonce"])
+    login.account.uid = _check_uid(login, configured_issuer(adapter), state["data"]["nonce"])
     return login
 
 
-def _checked_uid(login: SocialLogin, issuer: str, nonce: str) -> str:
+def _check_uid(login: SocialLogin, issuer: str, nonce: str) -> str:
     token = login.account.extra_data["id_token"]
     if token["iss"] != issuer:  # allauth compares it only if the discovery has one
         raise ValueError("The ID token is from another issuer.")
@@ -244,9 +244,9 @@ def _checked_uid(login: SocialLogin, issuer: str, nonce: str) -> str:
         raise ValueError("The ID token has another nonce.")
     # Userinfo may describe somebody else (OpenID Connect Core, 5.3.2).
     subject = str(token["sub"])
-    if any(str(one.get("sub")) != subject for one in documents_of(login.account)):
+    if any(str(document.get("sub")) != subject for document in get_claim_documents(login.account)):
         raise ValueError("The ID token and the userinfo have different subjects.")
-    return uid_of(issuer, subject)
+    return build_uid(issuer, subject)
 
 
 def _time_problem(login: SocialLogin) -> str | None:

@@ -17,7 +17,7 @@ from django.db import transaction
 from django.http import HttpRequest
 from django.shortcuts import redirect
 
-from chatapp.accounts.identities import PROVIDER, documents_of, verified_address
+from chatapp.accounts.identities import PROVIDER, get_claim_documents, verified_address
 from chatapp.accounts.links import sends_mail
 from chatapp.models import ClaimedGroup, Installation, User, audit
 
@@ -27,19 +27,19 @@ MAX_NAME_LENGTH = 150
 
 class OrganisationAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
     def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
-        return Installation.this().signup != Installation.SignUp.CLOSED
+        return Installation.load().signup != Installation.SignUp.CLOSED
 
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
         claims = _claims(sociallogin)
         if not sociallogin.is_existing:
             address = verified_address(sociallogin.account)
-            known = User.by_address(address)
-            if known and not known.is_active:
+            existing_user = User.find_by_address(address)
+            if existing_user and not existing_user.is_active:
                 raise ImmediateHttpResponse(redirect("account_inactive"))
-            if known and sends_mail():
+            if existing_user and sends_mail():
                 with transaction.atomic():
-                    sociallogin.connect(request, known)
-                    audit.record("identity.joined", actor=known, about=known)
+                    sociallogin.connect(request, existing_user)
+                    audit.record("identity.joined", actor=existing_user, about=existing_user)
             else:
                 is_taken = User.objects.filter(email__iexact=address).exists()
                 sociallogin.user.email = "" if is_taken else address
@@ -56,7 +56,10 @@ class OrganisationAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
 
     def populate_user(self, request: HttpRequest, sociallogin: SocialLogin, data: Any) -> User:
         account = sociallogin.account  # not stored or looked up yet
-        account.uid, account.extra_data = _storable(account.uid), _storable(account.extra_data)
+        account.uid, account.extra_data = (
+            _replace_nul(account.uid),
+            _replace_nul(account.extra_data),
+        )
         texts = {name: value for name, value in data.items() if isinstance(value, str)}
         person: User = super().populate_user(request, sociallogin, texts)
         for name in ("username", "first_name", "last_name"):
@@ -67,20 +70,24 @@ class OrganisationAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
         return person
 
 
-def _storable(value: Any) -> Any:
+def _replace_nul(value: Any) -> Any:
     """Replace NUL, which PostgreSQL stores in no text, at any depth of a JSON value."""
     match value:
         case str():
             return value.replace("\0", "\N{REPLACEMENT CHARACTER}")
         case list():
-            return [_storable(one) for one in value]
+            return [_replace_nul(element) for element in value]
         case dict():
-            return {_storable(name): _storable(one) for name, one in value.items()}
+            return {_replace_nul(name): _replace_nul(element) for name, element in value.items()}
     return value
 
 
 def _claims(sociallogin: SocialLogin) -> Mapping[str, Any]:
-    return {name: value for one in documents_of(sociallogin.account) for name, value in one.items()}
+    return {
+        name: value
+        for document in get_claim_documents(sociallogin.account)
+        for name, value in document.items()
+    }
 
 
 def _claim_groups(person: User, claims: Mapping[str, Any]) -> None:

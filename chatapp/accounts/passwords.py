@@ -12,16 +12,18 @@ NAMES = ("username", "email", "first_name", "last_name")
 MAX_LENGTH = 72  # characters checked: more can only make it stronger
 
 
-class HardToGuess:
+class ZxcvbnPasswordValidator:
     """Reject passwords close to common ones, names, or rows of the keyboard."""
 
     def validate(self, password: str, user: AbstractBaseUser | None = None) -> None:
         from zxcvbn import zxcvbn  # its word lists make the import slow and large
 
-        known = [getattr(user, name, "") for name in NAMES]
-        found = zxcvbn(password[:MAX_LENGTH], user_inputs=["chatapp", *filter(None, known)])
-        if found["guesses"] < GUESSES:
-            reason = found["feedback"]["warning"] or "It consists of common parts."
+        personal_inputs = [getattr(user, name, "") for name in NAMES]
+        estimate = zxcvbn(
+            password[:MAX_LENGTH], user_inputs=["chatapp", *filter(None, personal_inputs)]
+        )
+        if estimate["guesses"] < GUESSES:
+            reason = estimate["feedback"]["warning"] or "It consists of common parts."
             raise ValidationError(
                 f"This password is too easy to guess. {reason} Use a few unrelated words, or let a "
                 "password manager create one.",

@@ -7,14 +7,14 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from chatapp.models import User
-from chatapp.models.accounts.audiences import colleagues_of, person_to_share_with
+from chatapp.models.accounts.audiences import find_colleagues, person_to_share_with
 from chatapp.models.accounts.users import MAX_LOGIN_LENGTH
 
-MOST_PEOPLE = 50  # named at once
-MOST_SUGGESTED = 200
+MAX_PEOPLE = 50  # named at once
+MAX_SUGGESTIONS = 200
 NOBODY = "Nobody here signs in as “{login}”. Enter a username or an email address exactly."
 ONESELF = "This is your own account. Name other people."
-TOO_MANY = f"Name at most {MOST_PEOPLE} people, or share with a group."
+TOO_MANY = f"Name at most {MAX_PEOPLE} people, or share with a group."
 
 
 class PeopleField(forms.CharField):
@@ -28,14 +28,14 @@ class PeopleField(forms.CharField):
         self._by = by
         attrs = {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
         attrs |= {"list": "colleagues", "data-several": ""}
-        most = MOST_PEOPLE * (MAX_LOGIN_LENGTH + 1)
-        super().__init__(max_length=most, widget=forms.TextInput(attrs), **options)
+        max_length = MAX_PEOPLE * (MAX_LOGIN_LENGTH + 1)
+        super().__init__(max_length=max_length, widget=forms.TextInput(attrs), **options)
 
     def clean(self, value: Any) -> list[User]:
         logins = list(dict.fromkeys(super().clean(value).replace(",", " ").split()))
-        if len(logins) > MOST_PEOPLE:
+        if len(logins) > MAX_PEOPLE:
             raise ValidationError(TOO_MANY)
-        return list({one.pk: one for one in self._people(logins)}.values())
+        return list({person.pk: person for person in self._people(logins)}.values())
 
     def _people(self, logins: Iterable[str]) -> Iterable[User]:
         for login in logins:
@@ -49,4 +49,4 @@ class PeopleField(forms.CharField):
 
 def suggested_people(user: User) -> list[User]:
     """Return the person's colleagues, with their names only, for a `<datalist>`."""
-    return list(colleagues_of(user).only("username", "first_name", "last_name")[:MOST_SUGGESTED])
+    return list(find_colleagues(user).only("username", "first_name", "last_name")[:MAX_SUGGESTIONS])

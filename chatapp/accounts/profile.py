@@ -67,11 +67,11 @@ def profile(request: HttpRequest) -> HttpResponse:
             with transaction.atomic():
                 form.instance.save(update_fields=changed)
                 audit.record("person.changed", actor=person, about=person, detail=detail)
-        return _say_what_was_done(request, address)
+        return _report_outcome(request, address)
     return render(request, "account/profile.html", {"form": form})
 
 
-def _say_what_was_done(request: HttpRequest, address: str) -> HttpResponse:
+def _report_outcome(request: HttpRequest, address: str) -> HttpResponse:
     assert isinstance(request.user, User)
     if not address:
         messages.success(request, "Saved.")

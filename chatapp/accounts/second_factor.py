@@ -38,11 +38,11 @@ class MFAAdapter(DefaultMFAAdapter):  # type: ignore[misc]
             return ""
 
     def get_totp_issuer(self) -> str:
-        return branding.known().name
+        return branding.get_branding().name
 
     def can_delete_authenticator(self, authenticator: Authenticator) -> bool:
         user: User = authenticator.user
-        if not _must_have_one(user):
+        if not _must_have_factor(user):
             return True
         others = Authenticator.objects.filter(user=user, type__in=FACTORS)
         return bool(others.exclude(pk=authenticator.pk).exists())
@@ -51,12 +51,14 @@ class MFAAdapter(DefaultMFAAdapter):  # type: ignore[misc]
 def rotate() -> int:
     """Re-encrypt all readable secrets with SECRET_KEY; return the number of authenticators."""
     rotated = 0
-    for one in Authenticator.objects.exclude(type=Authenticator.Type.WEBAUTHN):
-        names = [name for name in ("secret", "seed") if name in one.data]
-        clear = {name: MFAAdapter().decrypt(one.data[name]) for name in names}
+    for authenticator in Authenticator.objects.exclude(type=Authenticator.Type.WEBAUTHN):
+        names = [name for name in ("secret", "seed") if name in authenticator.data]
+        clear = {name: MFAAdapter().decrypt(authenticator.data[name]) for name in names}
         if names and all(clear.values()):
-            one.data |= {name: MFAAdapter().encrypt(value) for name, value in clear.items()}
-            one.save(update_fields=["data"])
+            authenticator.data |= {
+                name: MFAAdapter().encrypt(value) for name, value in clear.items()
+            }
+            authenticator.save(update_fields=["data"])
             rotated += 1
     return rotated
 
@@ -70,12 +72,12 @@ def _keys() -> Fernet | MultiFernet:
 
 def lacks_second_factor(user: Any) -> bool:
     """Return whether the user is staff who must have a second factor and has none."""
-    must = isinstance(user, User) and _must_have_one(user)
+    must = isinstance(user, User) and _must_have_factor(user)
     return bool(must and not is_mfa_enabled(user, FACTORS))
 
 
-def _must_have_one(user: User) -> bool:
-    return (user.is_staff or user.reviews) and Installation.this().staff_second_factor
+def _must_have_factor(user: User) -> bool:
+    return (user.is_staff or user.reviews) and Installation.load().staff_second_factor
 
 
 def remove_second_factors(person: User) -> bool:

@@ -37,7 +37,7 @@ def accept(request: HttpRequest, token: str) -> HttpResponse:
     if request.user.is_authenticated:
         return _without_referrer(render(request, "account/invited_already.html"))
     try:
-        invitation = Invitation.of(token)
+        invitation = Invitation.get_by_token(token)
         form = AcceptForm(request.POST or None, address=invitation.address)
         if form.is_valid() and (response := _create_account(request, invitation, form)):
             return response
@@ -76,7 +76,7 @@ def sign_up(request: HttpRequest) -> HttpResponse:
     """Send an invitation to an address whose domain may sign up."""
     if request.user.is_authenticated:
         return redirect("chat")
-    installation = Installation.this()
+    installation = Installation.load()
     if installation.signup != Installation.SignUp.DOMAINS or not links.sends_mail():
         return render(request, "account/signup_closed.html")
     form = SignUpForm(request.POST or None)
@@ -97,9 +97,9 @@ def _invite(request: HttpRequest, address: str) -> None:
 
     The page is the same each time, so that it does not reveal who has an account.
     """
-    if known := User.objects.filter(email__iexact=address).first():
-        if known.is_active:
-            _send_password_link(request, known)
+    if existing_user := User.objects.filter(email__iexact=address).first():
+        if existing_user.is_active:
+            _send_password_link(request, existing_user)
         return
     invitation = Invitation(address=address, expires_at=timezone.now() + SELF_SERVICE)
     token = invitation.make_token()
@@ -144,7 +144,7 @@ def _send_password_link(request: HttpRequest, person: User) -> None:
 @never_cache
 def new_password(request: HttpRequest, named: str, token: str) -> HttpResponse:
     """Set a new password from a link, without signing in: that may take a second factor."""
-    person = links.person_of_link(named, token)
+    person = links.find_person_by_link(named, token)
     if person is None:
         return _without_referrer(render(request, "account/link_invalid.html", status=410))
     form = NewPasswordForm(person, request.POST or None)
@@ -164,10 +164,10 @@ def new_password(request: HttpRequest, named: str, token: str) -> HttpResponse:
 @never_cache
 def confirm_address(request: HttpRequest, token: str) -> HttpResponse:
     """Set the account's address once the person who opened the emailed link confirms it."""
-    found = links.confirmed_by(token)
-    if found is None:
+    confirmation = links.read_confirmation(token)
+    if confirmation is None:
         return _without_referrer(render(request, "account/link_invalid.html", status=410))
-    person, address = found
+    person, address = confirmation
     if request.method == "POST":
         others = User.objects.exclude(pk=person.pk).filter(email__iexact=address)
         if others.exists():

@@ -21,14 +21,14 @@ View = Callable[..., HttpResponseBase]
 
 
 def administrators_only(view: View) -> View:
-    return _gated(view, lambda user: user.administers, "This page is for administrators.")
+    return _guard_view(view, lambda user: user.administers, "This page is for administrators.")
 
 
 def reviewers_only(view: View) -> View:
-    return _gated(view, lambda user: user.reviews, "This page is for reviewers.")
+    return _guard_view(view, lambda user: user.reviews, "This page is for reviewers.")
 
 
-def _gated(view: View, has_role: Callable[[User], bool], refusal: str) -> View:
+def _guard_view(view: View, has_role: Callable[[User], bool], refusal: str) -> View:
     """Redirect to the sign-in, answer 403 without the role, and refuse a POST from a script.
 
     The response is never cached.
@@ -41,12 +41,12 @@ def _gated(view: View, has_role: Callable[[User], bool], refusal: str) -> View:
         if not (isinstance(request.user, User) and has_role(request.user)):
             raise PermissionDenied(refusal)
         refuse_scripts(request)
-        return to_second_factor(request) or view(request, *args, **options)
+        return redirect_to_second_factor(request) or view(request, *args, **options)
 
     return view_for_staff
 
 
-def to_second_factor(request: HttpRequest) -> HttpResponseRedirect | None:
+def redirect_to_second_factor(request: HttpRequest) -> HttpResponseRedirect | None:
     """Redirect staff who must have a second factor and have none; None for everyone else."""
     if not lacks_second_factor(request.user):
         return None

@@ -61,7 +61,7 @@ def tokens(request: HttpRequest) -> HttpResponse:
     """List a person's tokens, and create one, which is shown once."""
     assert isinstance(request.user, User)
     person = request.user
-    may_create = Installation.this().lets_use_api(person)
+    may_create = Installation.load().lets_use_api(person)
     if not may_create and not person.access_tokens.exists():
         raise Http404("The API is not switched on for you.")
     if request.method == "POST" and not is_confirmed(request):
@@ -71,7 +71,7 @@ def tokens(request: HttpRequest) -> HttpResponse:
     secret = ""
     if may_create and form.is_valid():
         try:
-            secret = _created(person, form)
+            secret = _create_token(person, form)
         except Refused as refused:
             form.add_error(None, str(refused))
         else:
@@ -88,11 +88,11 @@ def tokens(request: HttpRequest) -> HttpResponse:
 
 
 @transaction.atomic
-def _created(person: User, form: TokenForm) -> str:
-    wanted = form.cleaned_data
-    days = wanted["days"]
+def _create_token(person: User, form: TokenForm) -> str:
+    fields = form.cleaned_data
+    days = fields["days"]
     expires_at = timezone.now() + timedelta(days=days) if days else None
-    token, secret = AccessToken.issue(person, wanted["name"], wanted["scopes"], expires_at)
+    token, secret = AccessToken.issue(person, fields["name"], fields["scopes"], expires_at)
     detail = {"scopes": token.scopes, "expires": expires_at.isoformat() if expires_at else "never"}
     audit.record("token.created", actor=person, about=person, detail=detail)
     return secret
@@ -108,5 +108,5 @@ def revoke(request: HttpRequest, pk: UUID) -> HttpResponse:
         token.delete()
         audit.record("token.revoked", actor=request.user, about=request.user)
     messages.success(request, f"Revoked {token.name}.")
-    left = Installation.this().lets_use_api(request.user) or request.user.access_tokens.exists()
+    left = Installation.load().lets_use_api(request.user) or request.user.access_tokens.exists()
     return redirect("tokens" if left else "preferences")

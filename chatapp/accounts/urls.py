@@ -60,7 +60,7 @@ urlpatterns = [
         begins_sign_in(openid.sign_in),
         name="openid_connect_login",
     ),
-    path("accounts/by/<str:provider_id>/back/", openid.come_back, name="openid_connect_callback"),
+    path("accounts/by/<str:provider_id>/back/", openid.callback, name="openid_connect_callback"),
     path("preferences/", views.preferences, name="preferences"),
     path("preferences/memory/", views.memory, name="memory"),
     path("accounts/profile/", profile.profile, name="profile"),

@@ -15,7 +15,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from chatapp.accounts.auditing import origin_of
+from chatapp.accounts.auditing import get_origin_detail
 from chatapp.accounts.confirmation import confirm
 from chatapp.accounts.forms import MemoryForm, PreferencesForm, SetupForm, SignOutForm
 from chatapp.accounts.links import sends_mail
@@ -24,7 +24,7 @@ from chatapp.command_line import MANAGE
 from chatapp.db.locks import one_at_a_time
 from chatapp.db.primary_keys import parse_pk
 from chatapp.models import Installation, Memory, ReviewPolicy, User, audit
-from chatapp.sessions.validity import is_switched_off
+from chatapp.sessions.validity import is_deactivated
 
 View = Callable[..., HttpResponseBase]
 
@@ -46,8 +46,8 @@ class SignInView(LoginView):  # type: ignore[misc]
     """The sign-in page, which says so if the person was signed out by a deactivation."""
 
     def get_context_data(self, **extra: Any) -> dict[str, Any]:
-        switched_off = is_switched_off(self.request.session.get(SESSION_KEY, ""))
-        is_open = Installation.this().signup == Installation.SignUp.DOMAINS and sends_mail()
+        switched_off = is_deactivated(self.request.session.get(SESSION_KEY, ""))
+        is_open = Installation.load().signup == Installation.SignUp.DOMAINS and sends_mail()
         context: dict[str, Any] = super().get_context_data(
             **extra,
             switched_off=switched_off,
@@ -86,7 +86,7 @@ def setup(request: HttpRequest, token: str) -> HttpResponse:
             if is_first:
                 user.save()
                 after = {"is_staff": True, "is_superuser": True, "reviews": True}
-                detail = {"after": after, **origin_of(request)}
+                detail = {"after": after, **get_origin_detail(request)}
                 audit.record("person.added", actor=user, about=user, detail=detail)
         if is_first:
             login(request, user)
@@ -138,8 +138,8 @@ def preferences(request: HttpRequest) -> HttpResponse:
     )
     if form.is_valid():
         request.user.save(update_fields=form.changed_data)
-        return _saved(request)
-    return _preferences(request, form, MemoryForm(instance=_memory_of(request.user)))
+        return _confirm_saved(request)
+    return _render_preferences(request, form, MemoryForm(instance=_load_memory(request.user)))
 
 
 @require_POST
@@ -147,25 +147,27 @@ def preferences(request: HttpRequest) -> HttpResponse:
 def memory(request: HttpRequest) -> HttpResponse:
     """Store what a person wants models to know about them."""
     assert isinstance(request.user, User)
-    form = MemoryForm(request.POST, instance=_memory_of(request.user))
+    form = MemoryForm(request.POST, instance=_load_memory(request.user))
     if form.is_valid():
         form.save()
-        return _saved(request)
-    return _preferences(request, PreferencesForm(instance=request.user), form)
+        return _confirm_saved(request)
+    return _render_preferences(request, PreferencesForm(instance=request.user), form)
 
 
-def _memory_of(person: User) -> Memory:
+def _load_memory(person: User) -> Memory:
     return Memory.objects.filter(user=person).first() or Memory(user=person)
 
 
-def _saved(request: HttpRequest) -> HttpResponse:
+def _confirm_saved(request: HttpRequest) -> HttpResponse:
     messages.success(request, "Saved. This applies to your next prompts.")
     return redirect("preferences")
 
 
-def _preferences(request: HttpRequest, form: PreferencesForm, memory: MemoryForm) -> HttpResponse:
+def _render_preferences(
+    request: HttpRequest, form: PreferencesForm, memory: MemoryForm
+) -> HttpResponse:
     assert isinstance(request.user, User)
-    installation = Installation.this()
+    installation = Installation.load()
     context = {
         "form": form,
         "memory": memory,

@@ -67,7 +67,7 @@ def check_token(secret: str, scope: Scope) -> AccessToken:
     token = AccessToken.find(secret)
     if token is None:
         raise WrongToken(401, WRONG, "invalid_api_key")
-    if not Installation.this().lets_use_api(token.user):
+    if not Installation.load().lets_use_api(token.user):
         raise ApiError(403, SWITCHED_OFF, "api_not_allowed")
     if scope not in token.scopes:
         raise ApiError(403, f"This token lacks the scope “{scope}”.", "insufficient_scope")

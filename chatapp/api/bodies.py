@@ -11,20 +11,20 @@ from typing import Annotated, Any, Literal
 import msgspec
 from django.conf import settings
 
-from chatapp.api.data_urls import Body, DataUrl, TakenApart, TooMuchText
+from chatapp.api.data_urls import Body, DataUrl, SplitBody, TooMuchText
 from chatapp.api.files import UnreadFile
 from chatapp.api.large_bodies import max_text_bytes
 from chatapp.api.responses import ApiError
-from chatapp.api.saved_chats import TOOLS, chat_of
+from chatapp.api.saved_chats import TOOLS, build_chat
 from chatapp.models.conversations.api_chats import ApiChat
-from chatapp.models.platform.image_sizes import size_of
+from chatapp.models.platform.image_sizes import read_size
 from chatapp.text.file_names import clean_file_name
-from chatapp.upstream.wire.chat_parameters import LABELS, InvalidParameters, checked
+from chatapp.upstream.wire.chat_parameters import LABELS, InvalidParameters, clean_parameters
 from chatapp.upstream.wire.content import EncodedPart, ImagePart
 from chatapp.upstream.wire.decoder import MAX_CHOICES
 from chatapp.upstream.wire.dialects import ChatMessage
 from chatapp.upstream.wire.history import History
-from chatapp.upstream.wire.images import media_type_of
+from chatapp.upstream.wire.images import detect_media_type
 
 MAX_MESSAGES = 2048
 MAX_TOOLS = 128
@@ -40,7 +40,7 @@ MISPLACED = "A data URL of this length can only be an image or a file of a messa
 TOO_MUCH_TEXT = "Apart from images and files, a request can have {:,} bytes at most."
 TOO_DEEP = f"JSON can be nested {MAX_DEPTH} levels deep at most."
 TOO_LONG = "A user's message can have {:,} characters at most."
-NOT_TAKEN = {
+UNSUPPORTED_PARAMETERS = {
     "audio": "This server returns no audio. Leave “audio” and “modalities” out.",
     "functions": "Use “tools” in place of “functions”.",
     "function_call": "Use “tool_choice” in place of “function_call”.",
@@ -63,14 +63,14 @@ class _Part(msgspec.Struct):
     file: _File | None = None
 
 
-class _Called(msgspec.Struct):
+class _CalledFunction(msgspec.Struct):
     name: str
     arguments: str
 
 
 class _Call(msgspec.Struct):
     id: str
-    function: _Called
+    function: _CalledFunction
 
 
 class _Message(msgspec.Struct):
@@ -122,16 +122,18 @@ class ChatRequest:
     def of(cls, data: Body) -> "ChatRequest":
         """Take a body apart. Raises `ApiError`."""
         try:
-            apart = TakenApart.of(data, most := max_text_bytes())
-            raw, body = _decoded(apart)
+            split_body = SplitBody.of(data, max_size := max_text_bytes())
+            raw, body = _decode_body(split_body)
         except TooMuchText as error:
-            raise ApiError(413, TOO_MUCH_TEXT.format(most), "request_too_large") from error
+            raise ApiError(413, TOO_MUCH_TEXT.format(max_size), "request_too_large") from error
         if body.store:
             raw.pop("metadata", None)  # which OpenAI keeps beside a saved answer
         options, parameters = body.stream_options, _parameters(raw)
         return cls(
             model=body.model,
-            history=_History(apart.urls, bool(body.store)).take(raw["messages"], body.messages),
+            history=_HistoryBuilder(split_body.urls, bool(body.store)).build(
+                raw["messages"], body.messages
+            ),
             parameters=parameters,
             tools=raw.get("tools") or (),
             tool_choice=body.tool_choice,
@@ -142,12 +144,12 @@ class ChatRequest:
         )
 
 
-def _decoded(apart: TakenApart) -> tuple[dict[str, Any], _Body]:
+def _decode_body(split_body: SplitBody) -> tuple[dict[str, Any], _Body]:
     try:
-        raw = msgspec.json.decode(apart.json)
+        raw = msgspec.json.decode(split_body.json)
         _check_depth(raw, MAX_DEPTH)
-        if apart.urls:
-            raw = apart.put_back(raw)
+        if split_body.urls:
+            raw = split_body.put_back(raw)
         return raw, msgspec.convert(raw, _Body)
     except msgspec.ValidationError as error:
         message, _, place = str(error).partition(" - at ")
@@ -162,48 +164,50 @@ def _decoded(apart: TakenApart) -> tuple[dict[str, Any], _Body]:
 def _chat(raw: dict[str, Any], parameters: Mapping[str, object]) -> ApiChat:
     if raw.get("tools"):
         raise ApiError(400, TOOLS, "unsupported_with_store", "store")
-    return chat_of(raw["messages"], parameters)
+    return build_chat(raw["messages"], parameters)
 
 
 def _check_depth(value: object, depth: int) -> None:
     if isinstance(value, dict | list):
         if not depth:
             raise RecursionError
-        for one in value.values() if isinstance(value, dict) else value:
-            _check_depth(one, depth - 1)
+        for member in value.values() if isinstance(value, dict) else value:
+            _check_depth(member, depth - 1)
 
 
-class _History:
+class _HistoryBuilder:
     """Collects messages as they are sent, with the images and files among them."""
 
     def __init__(self, urls: Mapping[str, DataUrl], is_saved: bool) -> None:
         self._urls = dict(urls)  # by mark
         # A chat holds no longer prompt. Another request may have what a person would attach.
-        most = settings.CHATAPP_MAX_PROMPT_CHARACTERS
-        self._max_characters = most if is_saved else most + settings.CHATAPP_FILE_CHARACTERS
+        max_characters = settings.CHATAPP_MAX_PROMPT_CHARACTERS
+        self._max_characters = (
+            max_characters if is_saved else max_characters + settings.CHATAPP_FILE_CHARACTERS
+        )
         self._images: list[ImagePart] = []
         self._file_count = 0
 
-    def take(self, raw: list[dict[str, Any]], messages: list[_Message]) -> History:
-        """Raise `ApiError` if a message can't be sent."""
+    def build(self, raw: list[dict[str, Any]], messages: list[_Message]) -> History:
+        """Return the history. Raises `ApiError` if a message can't be sent."""
         sent: list[ChatMessage] = []
-        for number, (given, message) in enumerate(zip(raw, messages, strict=True)):
+        for number, (raw_message, message) in enumerate(zip(raw, messages, strict=True)):
             place = f"messages[{number}].content"
             if message.role == "user":
                 self._check_length(message, place)
             if isinstance(message.content, list):
-                parts = zip(given["content"], message.content, strict=True)
-                given = {**given, "content": list(self._parts(parts, place))}
-            sent.append(given)
+                parts = zip(raw_message["content"], message.content, strict=True)
+                raw_message = {**raw_message, "content": list(self._parts(parts, place))}
+            sent.append(raw_message)
         if self._urls:
             raise ApiError(400, MISPLACED, "invalid_value")
-        return History.as_given(sent, self._images)
+        return History.from_ordered(sent, self._images)
 
     def _check_length(self, message: _Message, place: str) -> None:
-        content, most = message.content or "", self._max_characters
+        content, max_characters = message.content or "", self._max_characters
         texts = [content] if isinstance(content, str) else [part.text or "" for part in content]
-        if sum(map(len, texts)) > most:
-            raise ApiError(400, TOO_LONG.format(most), "string_above_max_length", place)
+        if sum(map(len, texts)) > max_characters:
+            raise ApiError(400, TOO_LONG.format(max_characters), "string_above_max_length", place)
 
     def _parts(self, parts: Iterator[tuple[dict[str, Any], _Part]], place: str) -> Iterator[object]:
         for raw, part in parts:
@@ -216,26 +220,26 @@ class _History:
             else:
                 raise ApiError(400, PARTS, "unsupported_content", place)
 
-    def _image(self, raw: dict[str, Any], given: str, place: str) -> EncodedPart:
-        url = self._urls.pop(given, None)
-        image = _described(url or DataUrl.of_text(given))
+    def _image(self, raw: dict[str, Any], url_text: str, place: str) -> EncodedPart:
+        url = self._urls.pop(url_text, None)
+        image = _describe_image(url or DataUrl.of_text(url_text))
         if image is None:
             raise ApiError(400, IMAGES, "invalid_image", place)
         self._images.append(image)
-        return url.within(raw, given) if url else EncodedPart(msgspec.json.encode(raw))
+        return url.encode_part(raw, url_text) if url else EncodedPart(msgspec.json.encode(raw))
 
-    def _file(self, given: _File, place: str) -> UnreadFile:
-        data = given.file_data or ""
+    def _file(self, sent_file: _File, place: str) -> UnreadFile:
+        data = sent_file.file_data or ""
         url = self._urls.pop(data, None) or DataUrl.of_text(data)
         if url is None:
             raise ApiError(400, FILES, "invalid_file", place)
         self._file_count += 1
-        if self._file_count > (most := settings.CHATAPP_FILES_PER_MESSAGE):
-            raise ApiError(400, TOO_MANY_FILES.format(most), "too_many_files", place)
-        return UnreadFile(clean_file_name(given.filename or ""), url, place)
+        if self._file_count > (max_files := settings.CHATAPP_FILES_PER_MESSAGE):
+            raise ApiError(400, TOO_MANY_FILES.format(max_files), "too_many_files", place)
+        return UnreadFile(clean_file_name(sent_file.filename or ""), url, place)
 
 
-def _described(url: DataUrl | None) -> ImagePart | None:
+def _describe_image(url: DataUrl | None) -> ImagePart | None:
     """Return what is known of an image; None if it isn't one."""
     if url is None or not url.media_type.startswith("image/"):
         return None
@@ -247,47 +251,47 @@ def _described(url: DataUrl | None) -> ImagePart | None:
                 start += piece
     except ValueError:
         return None
-    media_type = media_type_of(start)
+    media_type = detect_media_type(start)
     if not media_type:
         return None
-    width, height = size_of(media_type, start) or UNKNOWN_SIZE
+    width, height = read_size(media_type, start) or UNKNOWN_SIZE
     return ImagePart("", media_type, width, height, size)
 
 
 def _parameters(raw: Mapping[str, Any]) -> dict[str, object]:
     """Return what the body sets, as the parameters of a chat."""
-    given = {
+    members = {
         name: value
         for name, value in raw.items()
         if name not in _Body.__struct_fields__ and value is not None
     }
-    for name, sentence in NOT_TAKEN.items():
-        if name in given:
+    for name, sentence in UNSUPPORTED_PARAMETERS.items():
+        if name in members:
             raise ApiError(400, sentence, "unsupported_parameter", name)
-    wanted: dict[str, object] = {
-        name: given.pop(name) for name in list(given) if name in LABELS and name != "extra"
+    parameters: dict[str, object] = {
+        name: members.pop(name) for name in list(members) if name in LABELS and name != "extra"
     }
     for name in ("max_tokens", "max_completion_tokens"):
-        if name in given:
-            wanted["max_output_tokens"] = given.pop(name)
-    if isinstance(stop := wanted.get("stop"), str):
-        wanted["stop"] = [stop]
-    if given.pop("web_search_options", None) is not None:
-        wanted["web_search"] = True
-    if isinstance(wanted.get("response_format"), dict):
-        wanted["response_format"] = _format(raw["response_format"])
-    if given:
-        wanted["extra"] = given
+        if name in members:
+            parameters["max_output_tokens"] = members.pop(name)
+    if isinstance(stop := parameters.get("stop"), str):
+        parameters["stop"] = [stop]
+    if members.pop("web_search_options", None) is not None:
+        parameters["web_search"] = True
+    if isinstance(parameters.get("response_format"), dict):
+        parameters["response_format"] = _format(raw["response_format"])
+    if members:
+        parameters["extra"] = members
     try:
-        return checked(wanted)
+        return clean_parameters(parameters)
     except InvalidParameters as invalid:
         name, sentence = next(iter(invalid.errors.items()))
         raise ApiError(400, sentence, "invalid_value", name or None) from invalid
 
 
-def _format(given: Mapping[str, Any]) -> dict[str, object]:
-    described = given.get("json_schema")
-    if given.get("type") != "json_schema" or not isinstance(described, dict):
-        return dict(given)
-    kept = {name: described[name] for name in ("schema", "strict") if name in described}
-    return {"type": "json_schema", **kept}
+def _format(response_format: Mapping[str, Any]) -> dict[str, object]:
+    described = response_format.get("json_schema")
+    if response_format.get("type") != "json_schema" or not isinstance(described, dict):
+        return dict(response_format)
+    schema_members = {name: described[name] for name in ("schema", "strict") if name in described}
+    return {"type": "json_schema", **schema_members}

@@ -16,9 +16,9 @@ from chatapp.upstream.wire.events import (
     AnswerDelta,
     ChoiceEvent,
     Event,
-    ImageCame,
+    ImageReceived,
     LogprobsDelta,
-    OpaqueCame,
+    OpaqueReceived,
     ReasoningDelta,
     RefusalDelta,
     TokenLogprob,
@@ -42,7 +42,7 @@ class Writer:
     id: str
     model: str
     created: int = field(default_factory=lambda: int(time.time()))
-    _begun: set[int] = field(default_factory=set)  # choices
+    _started_choices: set[int] = field(default_factory=set)  # choices
     _calls: set[tuple[int, int]] = field(default_factory=set)  # by choice and index
 
     def chunks(self, events: Iterable[Event]) -> Iterator[dict[str, object]]:
@@ -63,7 +63,11 @@ class Writer:
             delta = self._with_role(choice.choice, {})
             yield self._chunk(choice.choice, delta, finish_reason(choice, is_over))
         if usage:
-            yield {**self._head("chat.completion.chunk"), "choices": [], "usage": usage_of(usage)}
+            yield {
+                **self._head("chat.completion.chunk"),
+                "choices": [],
+                "usage": format_usage(usage),
+            }
 
     def completion(
         self, choices: Sequence[Reply], is_over: bool, usage: Usage
@@ -72,7 +76,7 @@ class Writer:
         return {
             **self._head("chat.completion"),
             "choices": [_choice(choice, is_over) for choice in choices],
-            "usage": usage_of(usage),
+            "usage": format_usage(usage),
         }
 
     def _head(self, kind: str) -> dict[str, object]:
@@ -89,9 +93,9 @@ class Writer:
         return {**self._head("chat.completion.chunk"), "choices": [described]}
 
     def _with_role(self, choice: int, delta: Mapping[str, object]) -> Mapping[str, object]:
-        if choice in self._begun:
+        if choice in self._started_choices:
             return delta
-        self._begun.add(choice)
+        self._started_choices.add(choice)
         return {"role": "assistant", **delta}
 
     def _delta(self, event: ChoiceEvent) -> Mapping[str, object] | None:
@@ -104,9 +108,9 @@ class Writer:
                 return {"refusal": text}
             case ToolCallDelta():
                 return {"tool_calls": [self._call(event)]}
-            case OpaqueCame(fields):
+            case OpaqueReceived(fields):
                 return fields
-            case ImageCame(image):
+            case ImageReceived(image):
                 return {"images": [_image(image)]}
         return None
 
@@ -128,7 +132,7 @@ def finish_reason(choice: Reply, is_over: bool = False) -> str:
     return "length" if is_over else FINISHES.get(choice.ending, "stop")
 
 
-def usage_of(usage: Usage) -> dict[str, object]:
+def format_usage(usage: Usage) -> dict[str, object]:
     """Return the counts; `estimated` says that the model's server did not report them."""
     return {
         "prompt_tokens": usage.prompt_tokens or 0,
@@ -140,7 +144,7 @@ def usage_of(usage: Usage) -> dict[str, object]:
     }
 
 
-def message_of(choice: Reply) -> dict[str, object]:
+def format_message(choice: Reply) -> dict[str, object]:
     """Return what has arrived of a choice as a message."""
     calls = choice.tool_calls
     message: dict[str, object] = {
@@ -169,7 +173,7 @@ def _choice(choice: Reply, is_over: bool) -> dict[str, object]:
     delta = LogprobsDelta(tuple(choice.logprobs), tuple(choice.refusal_logprobs))
     return {
         "index": choice.choice,
-        "message": message_of(choice),
+        "message": format_message(choice),
         "finish_reason": finish_reason(choice, is_over),
         "logprobs": _logprobs(delta) if delta.content or delta.refusal else None,
     }

@@ -13,14 +13,14 @@ from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
 from chatapp.api.bodies import ChatRequest
-from chatapp.api.chunks import WHOLE, Writer, message_of
+from chatapp.api.chunks import WHOLE, Writer, format_message
 from chatapp.api.files import has_files, read_files
-from chatapp.api.models import chosen
+from chatapp.api.models import find_model
 from chatapp.api.responses import DATABASE_AWAY, OUR_MISTAKE, ApiError, LoopResponse, Send
 from chatapp.catalogue import takes_images
 from chatapp.models import AccessToken, ModelChoice, Refused, Upstream
 from chatapp.models.refusals import OverLimit
-from chatapp.realtime.completions import Asked, Completion, NotPermitted
+from chatapp.realtime.completions import Completion, CompletionRequest, NotPermitted
 from chatapp.realtime.completions.completions import Restarting, TooMany
 from chatapp.realtime.worker import worker
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
@@ -58,11 +58,11 @@ CODES = {404: "model_not_found", 429: "rate_limit_exceeded"}
 class CompletionResponse(LoopResponse):
     """The answer of a model, sent as it arrives or at once."""
 
-    def __init__(self, token: AccessToken, asked: ChatRequest) -> None:
+    def __init__(self, token: AccessToken, chat_request: ChatRequest) -> None:
         super().__init__(content_type="application/json")
-        self._asked = asked
+        self._chat_request = chat_request
         self._token = token
-        self._writer = Writer("", asked.model)
+        self._writer = Writer("", chat_request.model)
         self._has_started = False
         self._sent_at = time.monotonic()
 
@@ -81,20 +81,20 @@ class CompletionResponse(LoopResponse):
                 await self._answer(completion, send)
             finally:
                 if completion.saves:
-                    worker().indexing.look()
+                    worker().indexing.wake()
 
     async def _read_files(self, send: Send) -> History:
-        history = self._asked.history
+        history = self._chat_request.history
         if not has_files(history):
             return history
-        async with self._silence_filled(send):
+        async with self._keep_alive(send):
             return await read_files(history, self._token.user_id, await self._takes_images())
 
     async def _takes_images(self) -> bool:
         """Whether the model is known to take images."""
         with _report_database_away():
             try:
-                choice = await chosen(self._asked.model, self._token.user_id)
+                choice = await find_model(self._chat_request.model, self._token.user_id)
             except (ApiError, Refused):  # which the request is told later
                 return False
             upstream = await Upstream.objects.filter(pk=choice.upstream).afirst()
@@ -102,19 +102,19 @@ class CompletionResponse(LoopResponse):
 
     async def _begin(self, history: History) -> Completion:
         """Raise `ApiError` if the request may not be sent."""
-        asked = self._asked
+        chat_request = self._chat_request
         with _report_database_away():
             try:
-                choice = await chosen(asked.model, self._token.user_id)
+                choice = await find_model(chat_request.model, self._token.user_id)
                 return await worker().completions.begin(
-                    Asked(
+                    CompletionRequest(
                         self._token,
                         history,
-                        asked.parameters,
-                        asked.tools,
-                        asked.tool_choice,
-                        asked.choices,
-                        asked.chat,
+                        chat_request.parameters,
+                        chat_request.tools,
+                        chat_request.tool_choice,
+                        chat_request.choices,
+                        chat_request.chat,
                         worker().stored_bytes[self._token.user_id],
                     ),
                     choice,
@@ -126,20 +126,20 @@ class CompletionResponse(LoopResponse):
         request = completion.request
         first = ModelChoice(request.upstream.pk, request.model)
         self._writer.id = f"chatcmpl-{request.pk.hex}"
-        if self._asked.is_streamed and self._asked.chat:
-            self.headers[CONVERSATION] = str(self._asked.chat.pk)
+        if self._chat_request.is_streamed and self._chat_request.chat:
+            self.headers[CONVERSATION] = str(self._chat_request.chat.pk)
 
-        async def take(events: list[Event]) -> None:
+        async def receive_events(events: list[Event]) -> None:
             now = completion.request
             if (now.upstream.pk, now.model) != (first.upstream, first.name):
                 self._writer.model = f"{now.upstream.name}/{now.model}"  # a fallback
-            if self._asked.is_streamed:
+            if self._chat_request.is_streamed:
                 await self._send_chunks(send, self._writer.chunks(events))
 
-        async with self._silence_filled(send):
+        async with self._keep_alive(send):
             try:
-                await completion.run(take)
-                error = _error_of(completion)
+                await completion.run(receive_events)
+                error = _find_error(completion)
             except Exception:  # the client must not take what it has for the whole answer
                 logger.exception("A request over the API failed")
                 error = ApiError(500, OUR_MISTAKE)
@@ -148,18 +148,20 @@ class CompletionResponse(LoopResponse):
     async def _finish(self, completion: Completion, error: ApiError | None, send: Send) -> None:
         choices, usage = completion.answer.choices, completion.usage
         is_over = completion.ending is Ending.OVER_BUDGET
-        if completion.saves and self._asked.chat:
-            self.headers[CONVERSATION] = str(self._asked.chat.pk)
+        if completion.saves and self._chat_request.chat:
+            self.headers[CONVERSATION] = str(self._chat_request.chat.pk)
         elif not self._has_started:
             self.headers.pop(CONVERSATION, None)
         if error and not self._has_started:
-            arrived = [message_of(one) for one in choices if one.has_arrived]
+            arrived = [format_message(choice) for choice in choices if choice.has_arrived]
             await self.send_error(send, error, {"partial": arrived} if arrived else None)
         elif error:
             await send({"type": "http.response.body", "body": _event(error.body)})
-        elif self._asked.is_streamed:
-            shown = usage if self._asked.includes_usage else None
-            await self._send_chunks(send, self._writer.last_chunks(choices, is_over, shown))
+        elif self._chat_request.is_streamed:
+            reported_usage = usage if self._chat_request.includes_usage else None
+            await self._send_chunks(
+                send, self._writer.last_chunks(choices, is_over, reported_usage)
+            )
             await send({"type": "http.response.body", "body": DONE})
         else:
             await self.send_json(send, self._writer.completion(choices, is_over, usage))
@@ -180,7 +182,7 @@ class CompletionResponse(LoopResponse):
         await send({"type": "http.response.body", "body": data, "more_body": True})
 
     @asynccontextmanager
-    async def _silence_filled(self, send: Send) -> AsyncIterator[None]:
+    async def _keep_alive(self, send: Send) -> AsyncIterator[None]:
         waiting = asyncio.create_task(self._fill_silence(send))
         try:
             yield
@@ -190,7 +192,7 @@ class CompletionResponse(LoopResponse):
                 await waiting
 
     async def _fill_silence(self, send: Send) -> None:
-        while self._asked.is_streamed:
+        while self._chat_request.is_streamed:
             silence = time.monotonic() - self._sent_at
             if silence >= QUIET_SECONDS:
                 await self._send(send, COMMENT)
@@ -231,7 +233,7 @@ def _seconds_until(moment: datetime) -> float:
     return max(0.0, (moment - timezone.now()).total_seconds())
 
 
-def _error_of(completion: Completion) -> ApiError | None:
+def _find_error(completion: Completion) -> ApiError | None:
     """Return the error to send if the answer is not whole."""
     if completion.stopped:
         if completion.ending is Ending.INTERRUPTED:
@@ -250,7 +252,7 @@ def _error_of_upstream(error: UpstreamError) -> ApiError:
     if error.exceeds_context:
         return ApiError(400, error.message, "context_length_exceeded", "messages")
     status = STATUSES.get(error.kind, HTTPStatus.BAD_GATEWAY)
-    said = f"{FAILED}: {error.message}" if status >= 500 and error.message else error.message
-    message = MESSAGES.get(error.kind) or said or f"{FAILED}."
+    sentence = f"{FAILED}: {error.message}" if status >= 500 and error.message else error.message
+    message = MESSAGES.get(error.kind) or sentence or f"{FAILED}."
     code = CODES.get(status) or error.code or error.kind.value
     return ApiError(status, message, code, error.param or None, error.retry_after)

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from chatapp.upstream.wire.base64_steps import decoded
+from chatapp.upstream.wire.base64_steps import decode_in_steps
 from chatapp.upstream.wire.content import EncodedPart
 
 LONG_BYTES = 64 * 1024  # shorter URLs are decoded with the rest
@@ -41,24 +41,24 @@ class DataUrl:
 
     @classmethod
     def of_bytes(cls, text: memoryview) -> "DataUrl | None":
-        found = HEAD.match(bytes(text[:MAX_HEAD_BYTES]).replace(rb"\/", b"/"))
-        if not found:
+        match = HEAD.match(bytes(text[:MAX_HEAD_BYTES]).replace(rb"\/", b"/"))
+        if not match:
             return None
         comma = bytes(text[:MAX_HEAD_BYTES]).index(b",")
-        return cls(found[0], text[comma + 1 :])
+        return cls(match[0], text[comma + 1 :])
 
     @property
     def media_type(self) -> str:
         """The type that it claims to be."""
-        found = HEAD.match(self.head)
-        assert found
-        return found[1].decode().lower()
+        match = HEAD.match(self.head)
+        assert match
+        return match[1].decode().lower()
 
     def pieces(self) -> Iterator[bytes]:
         """Return an iterator of the decoded bytes. Iterating raises `ValueError`."""
-        return decoded(self.encoded)
+        return decode_in_steps(self.encoded)
 
-    def within(self, part: Mapping[str, object], mark: str) -> EncodedPart:
+    def encode_part(self, part: Mapping[str, object], mark: str) -> EncodedPart:
         """Return a content part as JSON, with this URL in place of a mark."""
         before, after = msgspec.json.encode(part).split(mark.encode())
         return EncodedPart(b"".join([before, self.head, self.encoded, after]))
@@ -69,7 +69,7 @@ class TooMuchText(Exception):
 
 
 @dataclass(frozen=True)
-class TakenApart:
+class SplitBody:
     """A body without its long data URLs, in whose places are marks."""
 
     json: bytes
@@ -77,7 +77,7 @@ class TakenApart:
     max_text_bytes: int
 
     @classmethod
-    def of(cls, body: Body, max_text_bytes: int = sys.maxsize) -> "TakenApart":
+    def of(cls, body: Body, max_text_bytes: int = sys.maxsize) -> "SplitBody":
         """Raise `TooMuchText` before anything long is copied."""
         view = memoryview(body)
         # Random, so that no text in the body can imitate a mark.
@@ -137,8 +137,8 @@ def _long_strings(body: Body) -> Iterator[tuple[int, int]]:
 def _find(body: Body, sought: bytes, start: int) -> int:
     """Return where something begins, or -1, in steps between which other threads can run."""
     while start < len(body):
-        found = body.find(sought, start, start + SEARCH_BYTES + len(sought))
-        if found >= 0:
-            return found
+        position = body.find(sought, start, start + SEARCH_BYTES + len(sought))
+        if position >= 0:
+            return position
         start += SEARCH_BYTES
     return -1

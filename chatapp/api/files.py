@@ -51,7 +51,7 @@ class UnreadFile:
     place: str  # in the body
 
 
-Read = tuple[Sequence[Part], Sequence[ImagePart]]  # what is sent, and the images in it
+FileParts = tuple[Sequence[Part], Sequence[ImagePart]]  # what is sent, and the images in it
 
 
 def has_files(history: History) -> bool:
@@ -75,24 +75,24 @@ async def read_files(history: History, person: int, takes_images: bool) -> Histo
                     if not isinstance(part, UnreadFile):
                         parts.append(part)
                         continue
-                    read = await _in_reading_threads(person, part, takes_images)
+                    read = await _read_in_thread(person, part, takes_images)
                     parts += read[0]
                     images += read[1]
                 messages.append({**message, "content": parts} if is_parts(content) else message)
     except TimeoutError:
         raise ApiError(503, BUSY, "files_not_read", None, RETRY_AFTER) from None
-    return History.as_given(messages, images)
+    return History.from_ordered(messages, images)
 
 
-async def _in_reading_threads(person: int, file: UnreadFile, takes_images: bool) -> Read:
+async def _read_in_thread(person: int, file: UnreadFile, takes_images: bool) -> FileParts:
     """Read a file when it is the person's turn."""
-    result: Future[Read] = Future()
-    read = partial(_read, file, takes_images)
+    result: Future[FileParts] = Future()
+    read = partial(_read_file, file, takes_images)
     reading.threads.submit(person, len(file.url.encoded), partial(_fulfil, result, read))
     return await asyncio.wrap_future(result)
 
 
-def _fulfil(result: "Future[Read]", read: Callable[[], Read]) -> None:
+def _fulfil(result: "Future[FileParts]", read: Callable[[], FileParts]) -> None:
     if result.set_running_or_notify_cancel():
         try:
             result.set_result(read())
@@ -100,7 +100,7 @@ def _fulfil(result: "Future[Read]", read: Callable[[], Read]) -> None:
             result.set_exception(error)
 
 
-def _read(file: UnreadFile, takes_images: bool) -> Read:
+def _read_file(file: UnreadFile, takes_images: bool) -> FileParts:
     try:
         with TemporaryFile(dir=settings.DATA_DIR) as opened:
             size = sum(map(opened.write, file.url.pieces()))
@@ -116,52 +116,59 @@ def _read(file: UnreadFile, takes_images: bool) -> Read:
     except OSError as error:
         logger.error("A file of a script can't be read: %s", error)
         raise ApiError(503, NOT_STORED, "files_not_read", file.place, RETRY_AFTER) from error
-    return _content_of(result, file.name, takes_images)
+    return _build_content(result, file.name, takes_images)
 
 
 def _check_size(size: int, place: str) -> None:
-    most = settings.CHATAPP_FILE_BYTES
+    max_size = settings.CHATAPP_FILE_BYTES
     if not size:
         raise ApiError(400, EMPTY, "invalid_file", place)
-    if size > most:
-        sentence = TOO_LARGE.format(filesizeformat(size), filesizeformat(most))
+    if size > max_size:
+        sentence = TOO_LARGE.format(filesizeformat(size), filesizeformat(max_size))
         raise ApiError(413, sentence, "request_too_large", place)
 
 
-def _content_of(result: Document | Picture | Scan, name: str, takes_images: bool) -> Read:
+def _build_content(result: Document | Picture | Scan, name: str, takes_images: bool) -> FileParts:
     """Return the content parts that an attached file has."""
     match result:
         case Picture():
-            return _of_pictures([result])
+            return _build_picture_parts([result])
         case Document():
-            return _of_document(result, name, takes_images)
+            return _build_document_parts(result, name, takes_images)
         case Scan():
-            parts, images = _of_pictures(result.pages)
+            parts, images = _build_picture_parts(result.pages)
             last = len(result.pages)
             pages = f"1-{last}" if last > 1 else "1"
             label = f"{escape(name)}: page {pages} of {result.page_count}, as images."
             return [text_part(label), *parts], images
 
 
-def _of_pictures(pictures: Sequence[Picture]) -> Read:
+def _build_picture_parts(pictures: Sequence[Picture]) -> FileParts:
     return (
-        [EncodedPart.of(one.media_type, one.data) for one in pictures],
-        [ImagePart("", one.media_type, one.width, one.height, len(one.data)) for one in pictures],
+        [EncodedPart.of(picture.media_type, picture.data) for picture in pictures],
+        [
+            ImagePart("", picture.media_type, picture.width, picture.height, len(picture.data))
+            for picture in pictures
+        ],
     )
 
 
-def _of_document(document: Document, name: str, takes_images: bool) -> Read:
-    pictures = [one.picture for one in document.pictures]
-    parts, images = _of_pictures(pictures if takes_images else [])
+def _build_document_parts(document: Document, name: str, takes_images: bool) -> FileParts:
+    pictures = [placed_picture.picture for placed_picture in document.pictures]
+    parts, images = _build_picture_parts(pictures if takes_images else [])
     placed = [
-        PlacedPart(one.page + 1, one.offset, parts[i] if parts else text_part(PICTURE_LEFT_OUT))
-        for i, one in enumerate(document.pictures)
+        PlacedPart(
+            placed_picture.page + 1,
+            placed_picture.offset,
+            parts[i] if parts else text_part(PICTURE_LEFT_OUT),
+        )
+        for i, placed_picture in enumerate(document.pictures)
     ]
     content = FileContent(
         kind=FileContent.Kind.DOCUMENT,
         text="".join(document.pages),
         page_ends=list(accumulate(map(len, document.pages))),
         unit=document.unit,
-        left_out=[(one.what, one.count) for one in document.left_out],
+        left_out=[(piece.what, piece.count) for piece in document.left_out],
     )
     return content.document_parts(name, 1, len(document.pages), placed), images

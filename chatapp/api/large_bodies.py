@@ -19,7 +19,7 @@ from chatapp.models.accounts.access_tokens import Scope
 
 PATH = b"/api/v1/chat/completions"
 BODIES_AT_ONCE = 4  # of the largest size, in this process; a person may send one
-CHECKED_AT_ONCE = 64  # bodies whose token is being checked, which takes milliseconds
+MAX_UNCHECKED_BODIES = 64  # bodies whose token is being checked, which takes milliseconds
 CHARACTER_BYTES = 6  # of a character as JSON may escape it
 
 Refuse = Callable[[ApiError], None]
@@ -62,7 +62,7 @@ class LargeBodies:
         before `check` of the returned body is done.
         """
         secret = secret_in(authorization)
-        if sum(one.sender is None for one in self._open) >= CHECKED_AT_ONCE:
+        if sum(other.sender is None for other in self._open) >= MAX_UNCHECKED_BODIES:
             raise _too_many()
         body = LargeBody(size)
         self._open.add(body)
@@ -85,11 +85,11 @@ class LargeBodies:
 
     def _check_room(self, body: LargeBody) -> None:
         """Count only bodies with a valid token, so that others can't take their room."""
-        others = [one for one in self._open if one is not body and one.sender is not None]
-        own = sum(one.size for one in others if one.sender == body.sender)
-        most = max_bytes()
-        if own + body.size > most or sum(one.size for one in others) + body.size > (
-            BODIES_AT_ONCE * most
+        others = [other for other in self._open if other is not body and other.sender is not None]
+        own = sum(other.size for other in others if other.sender == body.sender)
+        limit = max_bytes()
+        if own + body.size > limit or sum(other.size for other in others) + body.size > (
+            BODIES_AT_ONCE * limit
         ):
             raise _too_many()
 

@@ -1,6 +1,6 @@
 """Writes the responses to `GET /models` and `GET /models/NAME`."""
 
-from chatapp.api.models import chosen, names_of, open_offers
+from chatapp.api.models import find_model, name_models, open_offers
 from chatapp.api.responses import ApiError, LoopResponse, Send
 
 
@@ -12,8 +12,10 @@ class ModelsResponse(LoopResponse):
         self._person = person
 
     async def write_to(self, send: Send) -> None:
-        names = names_of(await open_offers(self._person))
-        await self.send_json(send, {"object": "list", "data": [_listed(*one) for one in names]})
+        names = name_models(await open_offers(self._person))
+        await self.send_json(
+            send, {"object": "list", "data": [_describe_model(*entry) for entry in names]}
+        )
 
 
 class ModelResponse(LoopResponse):
@@ -26,14 +28,14 @@ class ModelResponse(LoopResponse):
 
     async def write_to(self, send: Send) -> None:
         try:
-            model = await chosen(self._name, self._person)
+            model = await find_model(self._name, self._person)
         except ApiError as error:
             await self.send_error(send, error)
             return
         offers = await open_offers(self._person)
         providers = {offer.upstream.pk: offer.upstream.name for offer in offers}
-        await self.send_json(send, _listed(self._name, providers.get(model.upstream, "")))
+        await self.send_json(send, _describe_model(self._name, providers.get(model.upstream, "")))
 
 
-def _listed(name: str, provider: str) -> dict[str, object]:
+def _describe_model(name: str, provider: str) -> dict[str, object]:
     return {"id": name, "object": "model", "created": 0, "owned_by": provider}

@@ -5,27 +5,27 @@ from collections import Counter
 from channels.db import database_sync_to_async
 
 from chatapp.api.responses import ApiError
-from chatapp.catalogue import Offer, open_to
-from chatapp.models import ModelChoice, permitted
+from chatapp.catalogue import Offer, filter_permitted_offers
+from chatapp.models import ModelChoice, load_model_access
 from chatapp.realtime.worker import worker
 
 UNKNOWN = "There is no model “{}” that you may use. GET /api/v1/models lists yours."
 AMBIGUOUS = "Several providers have this model. Name one of: {}."
 MAX_LENGTH = 200  # of a model's id in the database
-MAX_SHOWN = 100  # characters of a name that a script sent
+MAX_QUOTED_LENGTH = 100  # characters of a name that a script sent
 
 
 async def open_offers(person: int, wait_for_all: bool = False) -> list[Offer]:
     """Return the models that this person may use, by provider."""
-    permissions = await database_sync_to_async(permitted)(person)
-    return open_to(await worker().catalogue.offers(wait_for_all), permissions)
+    permissions = await database_sync_to_async(load_model_access)(person)
+    return filter_permitted_offers(await worker().catalogue.offers(wait_for_all), permissions)
 
 
 def full_name(offer: Offer, model: str) -> str:
     return f"{offer.upstream.name}/{model}"
 
 
-def names_of(offers: list[Offer]) -> list[tuple[str, str]]:
+def name_models(offers: list[Offer]) -> list[tuple[str, str]]:
     """Return the shortest unambiguous name of each model, with that of its provider."""
     counts = Counter(model.id for offer in offers for model in offer.models)
     counts.update(full_name(offer, model.id) for offer in offers for model in offer.models)
@@ -36,27 +36,27 @@ def names_of(offers: list[Offer]) -> list[tuple[str, str]]:
     ]
 
 
-async def chosen(name: str, person: int) -> ModelChoice:
+async def find_model(name: str, person: int) -> ModelChoice:
     """Return the model with this name. Raises `ApiError`."""
     for wait_for_all in (False, True):
         offers = await open_offers(person, wait_for_all)
-        found = _in(offers, name)
-        if len(found) > 1:
-            shown = ", ".join(full_name(offer, model) for offer, model in found)
-            raise ApiError(400, AMBIGUOUS.format(shown), "ambiguous_model", "model")
-        if found:
-            [(offer, model)] = found
+        matches = _find_models(offers, name)
+        if len(matches) > 1:
+            full_names = ", ".join(full_name(offer, model) for offer, model in matches)
+            raise ApiError(400, AMBIGUOUS.format(full_names), "ambiguous_model", "model")
+        if matches:
+            [(offer, model)] = matches
             return ModelChoice(offer.upstream.pk, model)
-    return await _unlisted(offers, name)
+    return await _find_unlisted_model(offers, name)
 
 
-def _in(offers: list[Offer], name: str) -> list[tuple[Offer, str]]:
+def _find_models(offers: list[Offer], name: str) -> list[tuple[Offer, str]]:
     listed = [(offer, model.id) for offer in offers for model in offer.models]
     full = [(offer, model) for offer, model in listed if full_name(offer, model) == name]
     return full or [(offer, model) for offer, model in listed if model == name]
 
 
-async def _unlisted(offers: list[Offer], name: str) -> ModelChoice:
+async def _find_unlisted_model(offers: list[Offer], name: str) -> ModelChoice:
     """Return a model of a provider whose list is not known, as the page would ask it."""
     for offer in offers:
         model = name.removeprefix(f"{offer.upstream.name}/")
@@ -68,4 +68,4 @@ async def _unlisted(offers: list[Offer], name: str) -> ModelChoice:
             and await worker().catalogue.is_offered(offer.upstream.pk, model)
         ):
             return ModelChoice(offer.upstream.pk, model)
-    raise ApiError(404, UNKNOWN.format(name[:MAX_SHOWN]), "model_not_found", "model")
+    raise ApiError(404, UNKNOWN.format(name[:MAX_QUOTED_LENGTH]), "model_not_found", "model")

@@ -77,16 +77,16 @@ def chat_completions(request: HttpRequest) -> HttpResponse:
     token = authenticate(request, Scope.CHAT)
     if request.content_type not in ("", JSON):
         raise ApiError(415, NOT_JSON, "unsupported_media_type")
-    return CompletionResponse(token, ChatRequest.of(_body_of(request)))
+    return CompletionResponse(token, ChatRequest.of(_read_body(request)))
 
 
-def _body_of(request: HttpRequest) -> Body:
+def _read_body(request: HttpRequest) -> Body:
     """Return the body; a large one is read from its file and is not held in memory."""
     assert isinstance(request, ASGIRequest)
     if file := request.scope.get("extensions", {}).get(BODY_FILE):
         return mmap(file.fileno(), 0, access=ACCESS_READ)
-    if int(request.META.get("CONTENT_LENGTH") or 0) > (most := max_bytes()):
-        raise ApiError(413, TOO_LARGE.format(most), "request_too_large")
+    if int(request.META.get("CONTENT_LENGTH") or 0) > (limit := max_bytes()):
+        raise ApiError(413, TOO_LARGE.format(limit), "request_too_large")
     body: bytes = request.read()
     return body
 

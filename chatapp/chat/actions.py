@@ -54,22 +54,22 @@ class Actions:
         self._viewer = viewer
         self._thread_sync = thread_sync
 
-    async def take(self, name: str, fields: Fields) -> None:
+    async def run(self, name: str, fields: Fields) -> None:
         """Validate the fields and run the action of that name."""
         action = ACTIONS.get(name)
         if action is None:
             raise Refused("This page is out of date. Reload it.")
-        if not (worker().database_answers or action.is_always_taken or action.is_done_later):
+        if not (worker().database_answers or action.is_always_allowed or action.is_done_later):
             raise OperationalError("it did not respond a second ago")
         if not action.is_turn:
-            await action.take(self, await action.valid(fields))
+            await action.run(self, await action.clean_form(fields))
             return
         with worker().replies.taking_prompt():
-            async with worker().few_turns_at_a_time.one(self._viewer.user_id):
-                await action.take(self, await action.valid(fields))
+            async with worker().few_turns_at_a_time.take_turn(self._viewer.user_id):
+                await action.run(self, await action.clean_form(fields))
 
     async def prompt(self, form: PromptForm | ContinueForm) -> None:
-        prompt = form.parsed(
+        prompt = form.build_submission(
             *await submission.offered_models(form.chosen_models, self._viewer.user_id)
         )
         turn = await submission.store(self._viewer, prompt)
@@ -83,13 +83,13 @@ class Actions:
 
     async def retry(self, form: RetryForm) -> None:
         [model] = await submission.offered_models(form.chosen_models, self._viewer.user_id)
-        retry = form.parsed(model)
+        retry = form.build_submission(model)
         turn = await submission.store(self._viewer, retry)
         worker().show(self._viewer, turn.conversation.pk)
         await submission.start(turn, self._viewer)
 
     async def edit(self, form: EditForm) -> None:
-        edit = form.parsed(
+        edit = form.build_submission(
             *await submission.offered_models(form.chosen_models, self._viewer.user_id)
         )
         turn = await submission.store(self._viewer, edit)
@@ -100,30 +100,30 @@ class Actions:
         await submission.start(turn, self._viewer)
 
     async def delete(self, form: DeleteForm) -> None:
-        await branching.delete(self._viewer, form.parsed)
+        await branching.delete(self._viewer, form.value_object)
 
     async def restore(self, form: RestoreForm) -> None:
-        await branching.restore(self._viewer, form.parsed)
+        await branching.restore(self._viewer, form.value_object)
 
     async def fork(self, form: ForkForm) -> None:
-        await branching.fork(self._viewer, form.parsed)
+        await branching.fork(self._viewer, form.value_object)
 
     async def change_context(self, form: LeaveOutForm | SendAgainForm | EditSummaryForm) -> None:
-        await leaving_out.change(self._viewer, form.parsed)
+        await leaving_out.change(self._viewer, form.value_object)
 
     async def summarise(self, form: SummariseForm) -> None:
-        await leaving_out.summarise(self._viewer, form.parsed)
+        await leaving_out.summarise(self._viewer, form.value_object)
 
     async def stop_summary(self, form: StopSummaryForm) -> None:
         leaving_out.cancel(self._viewer, form.cleaned_data["conversation"])
 
     async def choose(self, form: ChooseForm) -> None:
-        choice = form.parsed
-        await submission.written(self._viewer, choice.store)
+        choice = form.value_object
+        await submission.write_for_viewer(self._viewer, choice.store)
         worker().conversation_changed(self._viewer.user_id, choice.conversation)
 
     async def stop(self, form: StopForm) -> None:
-        stop = form.parsed
+        stop = form.value_object
         for running in self._running(stop.conversation):
             if stop.reply in (None, running.reply):
                 running.stop(Ending.STOPPED)
@@ -132,7 +132,7 @@ class Actions:
         await self._decide(form, allowed=True)
 
     async def always_allow(self, form: AlwaysAllowForm) -> None:
-        await submission.written(self._viewer, form.allowance.store)
+        await submission.write_for_viewer(self._viewer, form.allowance.store)
         await self._decide(form, allowed=True, always=True)
         worker().conversation_changed(self._viewer.user_id, form.allowance.conversation)
 
@@ -140,14 +140,14 @@ class Actions:
         await self._decide(form, allowed=False)
 
     async def watch(self, form: WatchForm) -> None:
-        await self._thread_sync.watch(form.parsed)
+        await self._thread_sync.watch(form.value_object)
 
     async def step(self, form: StepForm) -> None:
-        await self._thread_sync.step(form.parsed)
+        await self._thread_sync.step(form.value_object)
 
     async def _decide(self, form: DecisionForm, *, allowed: bool, always: bool = False) -> None:
-        await database_sync_to_async(validity.person_of)(self._viewer.session_key)
-        decision = form.parsed
+        await database_sync_to_async(validity.get_person)(self._viewer.session_key)
+        decision = form.value_object
         for running in self._running(decision.conversation):
             if decision.reply in (None, running.reply):
                 running.decide(decision.round, decision.call, allowed, always)
@@ -157,10 +157,10 @@ class Actions:
 
         Raises `Refused` if another process runs them and it can't be reached.
         """
-        running = worker().replies.of(conversation)
+        running = worker().replies.for_conversation(conversation)
         if running and running[0].message.conversation.user_id == self._viewer.user_id:
             return running
-        remotes = worker().cluster.remotes.awaited_by(self._viewer, conversation)
+        remotes = worker().cluster.remotes.for_viewer(self._viewer, conversation)
         if remotes and not worker().cluster.bus.answers:
             raise Refused(
                 "The server writing this reply can't be reached right now. Try again soon."
@@ -173,12 +173,12 @@ class Action(Generic[F]):
     """An action: the form that validates its fields, and the method that runs it."""
 
     form: type[F]
-    take: Callable[[Actions, F], Awaitable[None]]
-    is_always_taken: bool = False  # even without a database and above the rate limit
+    run: Callable[[Actions, F], Awaitable[None]]
+    is_always_allowed: bool = False  # even without a database and above the rate limit
     is_done_later: bool = False  # retries by itself if the database does not respond
     is_turn: bool = False
 
-    async def valid(self, fields: Fields) -> F:
+    async def clean_form(self, fields: Fields) -> F:
         """Return the validated form; raises `Refused` with its first error."""
         form = self.form(fields, label_suffix="")  # Django would translate its default every time
         if self.is_turn:  # its text may be long
@@ -203,7 +203,7 @@ ACTIONS: Mapping[str, Action[Any]] = {
     "summarise": Action(SummariseForm, Actions.summarise),
     "stop_summary": Action(StopSummaryForm, Actions.stop_summary),
     "choose": Action(ChooseForm, Actions.choose),
-    "stop": Action(StopForm, Actions.stop, is_always_taken=True),
+    "stop": Action(StopForm, Actions.stop, is_always_allowed=True),
     "allow": Action(DecisionForm, Actions.allow),
     "always_allow": Action(AlwaysAllowForm, Actions.always_allow),
     "deny": Action(DecisionForm, Actions.deny),

@@ -16,12 +16,12 @@ from chatapp.chat.page_forms import ChangeForm, RenameForm
 from chatapp.models import Conversation, Refused, User
 from chatapp.models.conversations import temporary
 from chatapp.models.conversations.conversation import ConversationQuerySet
-from chatapp.models.policies.legal_holds import KEPT
+from chatapp.models.policies.legal_holds import UNDER_HOLD
 from chatapp.realtime.worker import worker
 from chatapp.rendering import fragments
 
 # The sentence shown for each action. After a number of chats it goes on in lower case.
-DONE = {
+DONE_SENTENCES = {
     "pin": "Pinned.",
     "unpin": "Unpinned.",
     "archive": "Archived.",
@@ -34,7 +34,7 @@ DONE = {
 }
 
 
-STAY = "Kept in the trash until their legal hold ends: {}."
+KEPT_BY_HOLD = "Kept in the trash until their legal hold ends: {}."
 
 
 @require_POST
@@ -42,11 +42,11 @@ STAY = "Kept in the trash until their legal hold ends: {}."
 def rename(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Set the title. Responds with the sidebar row, or with a sentence (422) if it is invalid."""
     assert isinstance(request.user, User)
-    conversation: Conversation = get_object_or_404(request.user.conversations.kept(), pk=pk)
+    conversation: Conversation = get_object_or_404(request.user.conversations.not_trashed(), pk=pk)
     form = RenameForm(request.POST)
     if not form.is_valid():
         return error_response(form)
-    conversation.rename(form.parsed)
+    conversation.rename(form.new_title)
     worker().conversation_changed(conversation.user_id, pk)
     if "HX-Request" not in request.headers:
         return redirect(conversation)
@@ -59,8 +59,8 @@ def rename(request: HttpRequest, pk: UUID) -> HttpResponse:
 def keep(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Turn a temporary conversation into an ordinary one."""
     assert isinstance(request.user, User)
-    conversation: Conversation = get_object_or_404(request.user.conversations.kept(), pk=pk)
-    temporary.keep(conversation)
+    conversation: Conversation = get_object_or_404(request.user.conversations.not_trashed(), pk=pk)
+    temporary.make_permanent(conversation)
     worker().conversation_changed(conversation.user_id, pk)
     return HttpResponse(status=204) if "HX-Request" in request.headers else redirect(conversation)
 
@@ -78,45 +78,45 @@ def change(request: HttpRequest) -> HttpResponse:
         count = _apply(action, form)
     except Refused as error:
         return text_response(str(error), 422)
-    if (held := _count_held(action, form)) and not count:
-        return text_response(KEPT, 422)
+    if (held_count := _count_held(action, form)) and not count:
+        return text_response(UNDER_HOLD, 422)
     if not count:
         return text_response("This no longer exists.", 404)
     worker().list_changed(request.user.pk)
     if action in ("discard", "empty"):
-        worker().has_to_delete()
+        worker().schedule_purge()
     if "HX-Request" not in request.headers:
         return redirect("chat")
     sentence = _sentence(action, form)
     done = sentence if count == 1 else f"{count} chats {sentence[0].lower()}{sentence[1:]}"
-    return text_response(f"{done} {STAY.format(held)}" if held else done)
+    return text_response(f"{done} {KEPT_BY_HOLD.format(held_count)}" if held_count else done)
 
 
 def _sentence(action: str, form: ChangeForm) -> str:
     project = form.cleaned_data["project"] if action == "move" else None
     if project and project.is_shared:
         return f"Moved. The members of “{project}” can read it."
-    return DONE[action]
+    return DONE_SENTENCES[action]
 
 
 def _count_held(action: str, form: ChangeForm) -> int:
     """Return how many conversations to be erased a legal hold keeps."""
     own: ConversationQuerySet = form.user.conversations.trashed()
     if action == "empty":
-        return own.held().count()
-    return form.chosen.trashed().held().count() if action == "discard" else 0
+        return own.under_legal_hold().count()
+    return form.selected_chats.trashed().under_legal_hold().count() if action == "discard" else 0
 
 
 def _apply(action: str, form: ChangeForm) -> int:
     """Apply the action and return how many conversations it changed; raises `Refused`."""
-    chosen: ConversationQuerySet = form.chosen
+    chosen: ConversationQuerySet = form.selected_chats
     if action == "empty":
         return form.user.conversations.trashed().discard()
     if action == "move":
-        return chosen.kept().update(project=form.cleaned_data["project"])
+        return chosen.not_trashed().update(project=form.cleaned_data["project"])
     if action in ("restore", "discard"):
         return int(getattr(chosen, action)())
-    return int(getattr(chosen.kept(), action)())
+    return int(getattr(chosen.not_trashed(), action)())
 
 
 def error_response(form: forms.Form) -> HttpResponse:

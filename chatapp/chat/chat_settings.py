@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from chatapp.chat import thread_views
 from chatapp.chat.form_fields import ModelField, models_in
 from chatapp.chat.forms import DraftField, SettingsForm
-from chatapp.chat.queries import number_of, uuid_of
+from chatapp.chat.queries import parse_number, parse_uuid
 from chatapp.chat.views import meter_figures
 from chatapp.models import (
     ChatSettings,
@@ -36,8 +36,8 @@ from chatapp.tools import shared_registry
 @require_http_methods(["GET", "POST"])
 @never_cache
 @login_required
-def of_new_chat(request: HttpRequest) -> HttpResponse:
-    """The panel of a chat that is not stored yet: its fields are sent with the first prompt.
+def show_new_chat_settings(request: HttpRequest) -> HttpResponse:
+    """Show the panel of a chat that is not stored yet: the first prompt sends its fields.
 
     A POST has these fields, and is answered with those of another model.
     """
@@ -51,31 +51,31 @@ def of_new_chat(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @never_cache
 @login_required
-def of_chat(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """The panel of a stored chat. What it saves applies from the next prompt on.
+def show_chat_settings(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Show the panel of a stored chat. What it saves applies from the next prompt on.
 
     With `take` in the query, what the chosen preset has replaces what is set. With `show`, the
     panel has the fields of another model, and nothing is saved. `ask_before` names a tool that is
     no longer allowed always.
     """
     assert isinstance(request.user, User)
-    conversation = thread_views.own(request, pk)
+    conversation = thread_views.get_own_conversation(request, pk)
     if request.method == "GET":
-        return _panel(request, conversation, ChatSettings.of(conversation))
+        return _panel(request, conversation, ChatSettings.for_conversation(conversation))
     form = SettingsForm(request.POST)
     with transaction.atomic():
-        held = Conversation.held(request.user, pk)
+        locked_chat = Conversation.get_for_update(request.user, pk)
         if tool := request.GET.get("ask_before"):
-            ChatSettings.of(held).ask_before(tool)
-        settings = ChatSettings.of(held)
+            ChatSettings.for_conversation(locked_chat).ask_before(tool)
+        settings = ChatSettings.for_conversation(locked_chat)
         before = settings.digest
         if "take" in request.GET:
             settings = _with_preset(request, settings)
             is_valid = True
         else:
-            chosen = _chosen_preset(request.user, request.POST.get("preset", ""))
-            number = number_of(request.POST.get("version", ""))
-            settings.preset_version = _version(chosen, number) if chosen else None
+            chosen = _find_preset(request.user, request.POST.get("preset", ""))
+            number = parse_number(request.POST.get("version", ""))
+            settings.preset_version = _find_version(chosen, number) if chosen else None
             is_valid = _apply(form, settings, request.user)
         is_saved = is_valid and "show" not in request.GET
         if is_saved:
@@ -95,8 +95,8 @@ def of_chat(request: HttpRequest, pk: UUID) -> HttpResponse:
 def tool_switches(request: HttpRequest) -> HttpResponse:
     """The tool servers whose tools models may call in a chat, or in a new one."""
     assert isinstance(request.user, User)
-    if pk := uuid_of(request.GET.get("conversation", "")):
-        settings = ChatSettings.of(thread_views.own(request, pk))
+    if pk := parse_uuid(request.GET.get("conversation", "")):
+        settings = ChatSettings.for_conversation(thread_views.get_own_conversation(request, pk))
     else:
         settings = _with_preset(request, ChatSettings())
     version = settings.preset_version
@@ -132,32 +132,32 @@ def _with_preset(request: HttpRequest, settings: ChatSettings) -> ChatSettings:
     Then its models have nothing of their own.
     """
     assert isinstance(request.user, User)
-    if (named := (request.POST or request.GET).get("preset")) is not None:
-        preset = _chosen_preset(request.user, named)
+    if (preset_id := (request.POST or request.GET).get("preset")) is not None:
+        preset = _find_preset(request.user, preset_id)
         settings.preset_version = preset.newest if preset else None
         settings.own = {}
     return settings
 
 
-def _chosen_preset(user: User, named: str) -> Preset | None:
-    pk = uuid_of(named)
-    found: Preset | None = Preset.objects.open_to(user).filter(pk=pk).first() if pk else None
-    return found
+def _find_preset(user: User, preset_id: str) -> Preset | None:
+    pk = parse_uuid(preset_id)
+    preset: Preset | None = Preset.objects.open_to(user).filter(pk=pk).first() if pk else None
+    return preset
 
 
-def _version(preset: Preset, number: int) -> PresetVersion:
+def _find_version(preset: Preset, number: int) -> PresetVersion:
     """Return the version that the panel showed, or the newest."""
-    shown: PresetVersion | None = preset.versions.filter(number=number).first()
-    return shown or preset.newest
+    version: PresetVersion | None = preset.versions.filter(number=number).first()
+    return version or preset.newest
 
 
-def _offered(models: Iterable[ModelChoice], user: User) -> dict[ModelChoice, Upstream]:
+def _find_upstreams(models: Iterable[ModelChoice], user: User) -> dict[ModelChoice, Upstream]:
     """Return those of the models that the person may use, each with its upstream."""
-    found = {}
+    upstreams = {}
     for model in models:
         with suppress(Refused):
-            found[model] = Upstream.offering(model, user.pk)
-    return found
+            upstreams[model] = Upstream.get_for_choice(model, user.pk)
+    return upstreams
 
 
 def _names(offered: Mapping[ModelChoice, Upstream], settings: ChatSettings) -> dict[str, str]:
@@ -177,13 +177,15 @@ def _names(offered: Mapping[ModelChoice, Upstream], settings: ChatSettings) -> d
 def _changes(offered: Mapping[ModelChoice, Upstream], settings: ChatSettings) -> list[str]:
     """Return what these models get differently from what is set, and why."""
     changes = {
-        model: upstream.bounded_for(model.name, settings.for_model(model).sent_parameters).changes
+        model: upstream.bound_parameters(
+            model.name, settings.for_model(model).sent_parameters
+        ).changes
         for model, upstream in offered.items()
     }
     return [
         f"{model.name}: {change.reason}" if len(offered) > 1 else change.reason
-        for model, some in changes.items()
-        for change in some
+        for model, model_changes in changes.items()
+        for change in model_changes
     ]
 
 
@@ -216,19 +218,19 @@ def _panel(
 ) -> HttpResponse:
     assert isinstance(request.user, User)
     parse = ModelField(required=False).to_python
-    chosen = _offered(models_in(request), request.user)
-    own = _offered(filter(None, map(parse, settings.by_model or ())), request.user)
+    chosen = _find_upstreams(models_in(request), request.user)
+    own = _find_upstreams(filter(None, map(parse, settings.by_model or ())), request.user)
     names = _names(chosen | own, settings) if len(chosen) > 1 or own else {}
     query = request.POST or request.GET
     # Fields that could not be applied are shown again.
-    shown = parse(query.get("settings_of" if form else "show_of"))
-    if form and shown:
-        names.setdefault(str(shown), shown.name)
-    if str(shown) not in names:
-        shown = None
-    content = settings.for_model(shown)
-    concerned = _offered([shown], request.user) if shown else chosen
-    presets = Preset.objects.to_choose(request.user)
+    shown_model = parse(query.get("settings_of" if form else "show_of"))
+    if form and shown_model:
+        names.setdefault(str(shown_model), shown_model.name)
+    if str(shown_model) not in names:
+        shown_model = None
+    content = settings.for_model(shown_model)
+    concerned = _find_upstreams([shown_model], request.user) if shown_model else chosen
+    presets = Preset.objects.list_choices(request.user)
     if settings.preset and settings.preset not in presets:
         presets.append(settings.preset)
     context: dict[str, object] = {
@@ -239,17 +241,20 @@ def _panel(
         "may_change": settings.is_readable(request.user),
         "files": settings.preset_version.files if settings.preset_version else [],
         "models": names,
-        "shown": str(shown or ""),
-        "draft": DraftField.signed(settings.own),
+        "shown": str(shown_model or ""),
+        "draft": DraftField.sign_settings(settings.own),
         "changes": _changes(concerned, settings),
         "gateway_notes": _gateway_notes(concerned),
         "form": form or SettingsForm.of(content.instructions, content.sent_parameters),
         "composer": conversation is None,
         "is_saved": is_saved,
         "is_unsaved": is_unsaved,
-        "has_memory": bool(Memory.instructions_of(request.user.pk)),
+        "has_memory": bool(Memory.load_instructions(request.user.pk)),
     }
     if conversation and is_saved:
-        takes_memory, project = not conversation.is_temporary, conversation.project_of(request.user)
+        takes_memory, project = (
+            not conversation.is_temporary,
+            conversation.get_open_project(request.user),
+        )
         context |= meter_figures(settings, request.user, project, takes_memory=takes_memory)
     return render(request, "chat/_settings.html", context)

@@ -19,11 +19,11 @@ from django.conf import settings
 from django.db import Error
 
 from chatapp.chat.actions import ACTIONS, Actions
-from chatapp.chat.fields import Fields, fields_of
+from chatapp.chat.fields import Fields, parse_fields
 from chatapp.chat.thread_sync import ThreadSync
 from chatapp.close_codes import CloseCode
 from chatapp.concurrency.token_bucket import TokenBucket
-from chatapp.concurrency.turns import served
+from chatapp.concurrency.turns import served_person
 from chatapp.models import Refused, User
 from chatapp.models.refusals import OverLimit
 from chatapp.realtime.viewers import WRITE, Write
@@ -79,7 +79,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         changes = worker().revocation.requested
         try:
             self.user_id = (await self._authenticate()).pk
-            served.set(self.user_id)
+            served_person.set(self.user_id)
             self._check_capacity()
         except ConnectionRejected as rejection:
             if rejection.code is CloseCode.DEACTIVATED:
@@ -89,7 +89,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             await self.close(rejection.code)
             return
         await self.accept()
-        if worker().viewers.of(self.user_id) >= settings.CHATAPP_TABS_PER_PERSON:
+        if worker().viewers.count_for_user(self.user_id) >= settings.CHATAPP_TABS_PER_PERSON:
             await self.close(CloseCode.TOO_MANY_TABS)
             return
         await worker().welcome(self)
@@ -113,7 +113,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         """Run the action that the fields name, or show an error if there is no such action."""
         if self._is_closed:
             return
-        fields = fields_of(text_data or "")
+        fields = parse_fields(text_data or "")
         await self._act(str(fields.get("action")), fields)
 
     async def close(self, code: int | None = None, reason: str | None = None) -> None:
@@ -153,7 +153,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         if not (is_own_host(self.scope) and is_own_origin(self.scope)):
             raise ConnectionRejected
         try:
-            person: User = await database_sync_to_async(validity.person_of)(self.session_key)
+            person: User = await database_sync_to_async(validity.get_person)(self.session_key)
         except NotSignedIn as error:
             code = error.code if error.code is CloseCode.DEACTIVATED else None
             raise ConnectionRejected(code) from None
@@ -178,7 +178,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     async def _act(self, action: str, fields: Fields) -> None:
         try:
             await self._check_rate(action)
-            await self._actions.take(action, fields)
+            await self._actions.run(action, fields)
         except Refused as refused:
             over_limit = refused if isinstance(refused, OverLimit) else None
             await self._show_problem(str(refused), fields, over_limit)
@@ -198,8 +198,8 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         if left < -BURST_SECONDS * settings.CHATAPP_ACTIONS_PER_SECOND:
             logger.warning("Closed a socket that kept sending actions after it was refused")
             await self.close(CloseCode.FLOOD)
-        known = ACTIONS.get(action)
-        if known and known.is_always_taken and not self._is_closed:
+        known_action = ACTIONS.get(action)
+        if known_action and known_action.is_always_allowed and not self._is_closed:
             return
         if left < 0 or allowances[self.user_id].take() < 0:
             raise Refused(TOO_MUCH)

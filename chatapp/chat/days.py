@@ -24,6 +24,6 @@ class Headings:
 
     def next(self, used: datetime) -> str:
         """Return the heading above a row last used at this time; "" if it was returned before."""
-        found = heading(used.astimezone(self._zone).date(), self._today)
-        last, self._last = self._last, found
-        return "" if found == last else found
+        title = heading(used.astimezone(self._zone).date(), self._today)
+        last, self._last = self._last, title
+        return "" if title == last else title

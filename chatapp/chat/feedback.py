@@ -12,7 +12,7 @@ from chatapp.chat.bulk_actions import error_response, text_response
 from chatapp.chat.page_forms import FeedbackForm
 from chatapp.models import Feedback, Message, Refused, User
 from chatapp.models.conversations.locked_message import locked_message
-from chatapp.models.conversations.storage import take_room
+from chatapp.models.conversations.storage import charge_quota
 from chatapp.realtime.worker import worker
 
 
@@ -24,19 +24,19 @@ def give(request: HttpRequest, pk: UUID) -> HttpResponse:
     The note is unfolded unless it was just saved under an unchanged rating.
     """
     assert isinstance(request.user, User)
-    get_object_or_404(Message.objects.of(request.user).only("pk"), pk=pk)
+    get_object_or_404(Message.objects.for_user(request.user).only("pk"), pk=pk)
     form = FeedbackForm(request.POST)
     if not form.is_valid():
         return error_response(form)
-    rating, note = form.parsed
+    rating, note = form.rating_and_note
     try:
-        reply, before, given = _save_rating(request.user, pk, rating, note)
+        reply, before, feedback = _save_rating(request.user, pk, rating, note)
     except Refused as error:
         return text_response(str(error), 422)
     if "HX-Request" not in request.headers:
         return redirect(reply.conversation)
-    is_saved = given and before and before.rating == given.rating and note is not None
-    context = {"message": reply, "feedback": given, "is_open": not is_saved}
+    is_saved = feedback and before and before.rating == feedback.rating and note is not None
+    context = {"message": reply, "feedback": feedback, "is_open": not is_saved}
     return render(request, "chat/_feedback.html", context)
 
 
@@ -50,5 +50,5 @@ def _save_rating(
     if note:
         hourly = worker().stored_bytes[user.pk]
         old = before.note_bytes if before else 0
-        take_room(user, len(note.encode()), hourly, in_place_of=old)
+        charge_quota(user, len(note.encode()), hourly, in_place_of=old)
     return reply, before, Feedback.give(reply, rating, note)

@@ -11,7 +11,7 @@ from chatapp.chat.forms import FORMS
 Fields = Mapping[str, str | float | bool | None]
 
 
-def fields_of(message: str) -> Fields:
+def parse_fields(message: str) -> Fields:
     """Return a form's fields (strings, numbers, booleans, null); empty if it is no JSON object.
 
     Nested values are skipped without being decoded: no field of ours is nested, and building them

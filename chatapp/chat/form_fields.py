@@ -20,8 +20,8 @@ class ModelField(forms.CharField):
     """An upstream's primary key and one of its models, in the catalogue's form: `1/gpt-4o`."""
 
     def to_python(self, value: str | None) -> ModelChoice | None:  # type: ignore[override]
-        named, _, model = str(value or "").partition("/")
-        upstream = parse_pk(named)
+        upstream_id, _, model = str(value or "").partition("/")
+        upstream = parse_pk(upstream_id)
         if upstream and 0 < len(model) <= 200 and model.isprintable():
             return ModelChoice(upstream, model)
         return None
@@ -37,12 +37,14 @@ class ModelField(forms.CharField):
 class ModelsField(forms.CharField):
     """Several models, one per line, without duplicates."""
 
-    _one = ModelField()
+    _model_field = ModelField()
 
     def clean(self, value: str | None) -> list[ModelChoice]:
-        found = dict.fromkeys(map(self._one.to_python, str(value or "").splitlines()))
-        chosen = [model for model in found if model]
-        if len(chosen) != len(found):
+        parsed_models = dict.fromkeys(
+            map(self._model_field.to_python, str(value or "").splitlines())
+        )
+        chosen = [model for model in parsed_models if model]
+        if len(chosen) != len(parsed_models):
             raise forms.ValidationError(NOT_OFFERED)
         if len(chosen) >= MAX_AT_ONCE:
             raise forms.ValidationError(f"Choose {MAX_AT_ONCE} models at most.")
@@ -53,8 +55,8 @@ def models_in(request: HttpRequest) -> list[ModelChoice]:
     """Return the models that the page's composer will ask; what can't be used is left out."""
     query = request.POST or request.GET
     values = [query.get("model", ""), *query.get("others", "").splitlines()]
-    found = dict.fromkeys(map(ModelField(required=False).to_python, values[:MAX_AT_ONCE]))
-    return [model for model in found if model]
+    parsed_models = dict.fromkeys(map(ModelField(required=False).to_python, values[:MAX_AT_ONCE]))
+    return [model for model in parsed_models if model]
 
 
 class FilesField(forms.CharField):

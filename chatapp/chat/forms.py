@@ -1,7 +1,7 @@
 """Forms for the messages that a tab sends over its socket. Each error says what to do.
 
-The `parsed` attribute of a valid form is a value object: one of `chatapp.models` if it is stored,
-otherwise one defined here.
+The `value_object` of a valid form is one of `chatapp.models` if it is stored, otherwise one defined
+here. Forms that start a reply have `build_submission` instead, which also needs the model.
 """
 
 from dataclasses import dataclass
@@ -71,7 +71,7 @@ class Step:
 
 @dataclass(frozen=True)
 class ShownThread:
-    """What a tab shows: a conversation, its last message, that message's ending.
+    """The state of a tab: its conversation, the last message, and that message's ending.
 
     `later` is true if the page has a link to later messages, and `summary` if it says that a
     summary is being written.
@@ -85,13 +85,13 @@ class ShownThread:
 
 
 class DraftField(forms.CharField):
-    """What was set for a chat before, as `ChatSettings.own`. Signed, so it is valid; None if the
-    page sends none."""
+    """The earlier settings of a chat, as `ChatSettings.own`. Signed, so they are valid; None if
+    the page sends none."""
 
     SALT = "chat settings"
 
     @classmethod
-    def signed(cls, own: dict[str, Any]) -> str:
+    def sign_settings(cls, own: dict[str, Any]) -> str:
         return signing.dumps(own, salt=cls.SALT, compress=True)
 
     def clean(self, value: str | None) -> Any:
@@ -102,16 +102,16 @@ class DraftField(forms.CharField):
 
 
 class SettingsForm(ParameterForm):
-    """What the panel of a chat's settings sends: the fields of one model or of all."""
+    """The form in a chat's settings panel, with the fields of one model or of all models."""
 
     settings_of = ModelField(required=False)  # None if the fields are for all models
     draft = DraftField(required=False)  # of the others
 
     @property
     def own_settings(self) -> dict[str, Any]:
-        """What a `Prompt` has of it, or of the composer's controls if the panel was not opened."""
+        """The settings for a `Prompt`: only the composer's controls if the panel was not opened."""
         if "system_prompt" not in self.data:
-            return {"chosen": self.chosen}
+            return {"chosen": self.control_values}
         names = ("system_prompt", "settings_of", "draft")
         own = {name: self.cleaned_data[name] for name in names}
         return {**own, "parameters": self.parameters}
@@ -156,9 +156,9 @@ class PromptForm(AskForm):
 
     def clean_message(self) -> str:
         message: str = self.cleaned_data["message"]
-        if len(message) > (most := settings.CHATAPP_MAX_PROMPT_CHARACTERS):
+        if len(message) > (max_characters := settings.CHATAPP_MAX_PROMPT_CHARACTERS):
             raise forms.ValidationError(
-                f"This message has {len(message):,} characters; the limit is {most:,}. "
+                f"This message has {len(message):,} characters; the limit is {max_characters:,}. "
                 "Shorten it, or send it in parts."
             )
         # JSON can contain lone surrogates, which no database stores.
@@ -174,7 +174,7 @@ class PromptForm(AskForm):
             for sentences in self.settings.errors.values():
                 self.add_error(None, sentences)
 
-    def parsed(self, model: ModelChoice, *others: ModelChoice) -> Prompt:
+    def build_submission(self, model: ModelChoice, *others: ModelChoice) -> Prompt:
         clean = self.cleaned_data
         return Prompt(
             clean["message"],
@@ -197,7 +197,7 @@ class EditForm(PromptForm):
 
     edited = forms.UUIDField()
 
-    def parsed(self, model: ModelChoice, *others: ModelChoice) -> Edit:
+    def build_submission(self, model: ModelChoice, *others: ModelChoice) -> Edit:
         clean = self.cleaned_data
         return Edit(
             clean["message"],
@@ -210,15 +210,15 @@ class EditForm(PromptForm):
 
 
 class ChooseForm(MessageForm, ParameterForm):
-    """What was chosen at the composer of an existing chat."""
+    """The choices made at the composer of an existing chat."""
 
     conversation = forms.UUIDField()
     off_servers = KeysField(required=False)
 
     @property
-    def parsed(self) -> ParameterChoice:
+    def value_object(self) -> ParameterChoice:
         off_servers = self.cleaned_data["off_servers"] if "off_servers" in self.data else None
-        return ParameterChoice(self.cleaned_data["conversation"], self.chosen, off_servers)
+        return ParameterChoice(self.cleaned_data["conversation"], self.control_values, off_servers)
 
 
 class ContinueForm(AskForm):
@@ -227,7 +227,7 @@ class ContinueForm(AskForm):
     reply = forms.UUIDField()
     prompt = forms.UUIDField(required=False)
 
-    def parsed(self, model: ModelChoice) -> Continuation:
+    def build_submission(self, model: ModelChoice) -> Continuation:
         return Continuation(self.cleaned_data["reply"], model, self.cleaned_data["prompt"])
 
 
@@ -237,7 +237,7 @@ class RetryForm(AskForm):
     reply = forms.UUIDField()
     without = NamesField(required=False)
 
-    def parsed(self, model: ModelChoice) -> Retry:
+    def build_submission(self, model: ModelChoice) -> Retry:
         return Retry(self.cleaned_data["reply"], model, self.cleaned_data["without"])
 
 
@@ -247,7 +247,7 @@ class DeleteForm(MessageForm):
     message = forms.UUIDField()
 
     @property
-    def parsed(self) -> Deletion:
+    def value_object(self) -> Deletion:
         return Deletion(self.cleaned_data["message"])
 
 
@@ -258,7 +258,7 @@ class RestoreForm(MessageForm):
     head = forms.UUIDField(required=False)
 
     @property
-    def parsed(self) -> Restoration:
+    def value_object(self) -> Restoration:
         return Restoration(self.cleaned_data["message"], self.cleaned_data["head"])
 
 
@@ -268,7 +268,7 @@ class ForkForm(MessageForm):
     message = forms.UUIDField()
 
     @property
-    def parsed(self) -> Fork:
+    def value_object(self) -> Fork:
         return Fork(self.cleaned_data["message"])
 
 
@@ -283,7 +283,7 @@ class LeaveOutForm(AskForm):
     up_to = forms.UUIDField(required=False)
 
     @property
-    def parsed(self) -> LeaveOut:
+    def value_object(self) -> LeaveOut:
         clean = self.cleaned_data
         return LeaveOut(clean["conversation"], clean["parent"], clean["model"], clean["up_to"])
 
@@ -294,7 +294,7 @@ class SendAgainForm(MessageForm):
     cut = forms.UUIDField()
 
     @property
-    def parsed(self) -> SendAgain:
+    def value_object(self) -> SendAgain:
         return SendAgain(self.cleaned_data["cut"])
 
 
@@ -305,7 +305,7 @@ class EditSummaryForm(MessageForm):
     summary = MultilineField(required=False)
 
     @property
-    def parsed(self) -> EditSummary:
+    def value_object(self) -> EditSummary:
         summary = self.cleaned_data["summary"].encode("utf-8", "replace").decode("utf-8")
         return EditSummary(self.cleaned_data["cut"], summary)
 
@@ -319,7 +319,7 @@ class SummariseForm(AskForm):
     new = forms.BooleanField(required=False)
 
     @property
-    def parsed(self) -> Summarise:
+    def value_object(self) -> Summarise:
         clean = self.cleaned_data
         return Summarise(
             clean["conversation"], clean["by"], clean["parent"], clean["model"], clean["new"]
@@ -339,7 +339,7 @@ class StopForm(MessageForm):
     reply = forms.UUIDField(required=False)  # only this one, if given
 
     @property
-    def parsed(self) -> Stop:
+    def value_object(self) -> Stop:
         return Stop(**self.cleaned_data)
 
 
@@ -352,7 +352,7 @@ class DecisionForm(MessageForm):
     call = forms.IntegerField(min_value=0, max_value=1000)
 
     @property
-    def parsed(self) -> Decision:
+    def value_object(self) -> Decision:
         names = ("conversation", "reply", "round", "call")
         return Decision(**{name: self.cleaned_data[name] for name in names})
 
@@ -376,12 +376,12 @@ class StepForm(MessageForm):
     message = forms.UUIDField()
 
     @property
-    def parsed(self) -> Step:
+    def value_object(self) -> Step:
         return Step(**self.cleaned_data)
 
 
 class WatchForm(MessageForm):
-    """What a tab shows; a new chat has no conversation yet."""
+    """The thread that a tab shows; a new chat has no conversation yet."""
 
     conversation = forms.UUIDField(required=False)
     head = forms.UUIDField(required=False)
@@ -390,7 +390,7 @@ class WatchForm(MessageForm):
     summary = forms.BooleanField(required=False)
 
     @property
-    def parsed(self) -> ShownThread | None:
+    def value_object(self) -> ShownThread | None:
         return ShownThread(**self.cleaned_data) if self.cleaned_data["conversation"] else None
 
 

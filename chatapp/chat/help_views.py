@@ -34,7 +34,7 @@ def administrators_help(request: HttpRequest) -> HttpResponse:
 
 def _help(request: HttpRequest, page: HelpPage, title: str) -> HttpResponse:
     bodies = [page.introduction, *(section.body for section in page.sections)]
-    html_of = pool.rendered(bodies)
+    html_of = pool.render_texts(bodies)
     context = {
         "title": title,
         "introduction": html_of(page.introduction),

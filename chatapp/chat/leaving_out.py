@@ -5,7 +5,7 @@ Each shows its result in all tabs of the conversation, in every process.
 
 from uuid import UUID
 
-from chatapp.chat.submission import offered_models, written
+from chatapp.chat.submission import offered_models, write_for_viewer
 from chatapp.models import (
     Conversation,
     EditSummary,
@@ -25,7 +25,7 @@ IN_THE_LIST = "The summary is ready, at the beginning of a new chat. You find it
 
 async def change(viewer: Viewer, request: LeaveOut | SendAgain | EditSummary) -> None:
     """Change what is sent from the next prompt on; raises `Refused`."""
-    conversation = await written(viewer, request.store)
+    conversation = await write_for_viewer(viewer, request.store)
     worker().thread_changed(conversation.user_id, conversation.pk)
 
 
@@ -39,7 +39,7 @@ async def summarise(viewer: Viewer, request: Summarise) -> None:
 
     with worker().summaries.beginning(viewer.user_id):
         await offered_models([request.by], viewer.user_id)
-        person, planned = await written(viewer, begin)
+        person, planned = await write_for_viewer(viewer, begin)
 
         async def show_stored(conversation: Conversation) -> str:
             if planned.for_new:

@@ -15,7 +15,7 @@ class MessageForm(forms.Form):
     """
 
     def __init__(self, fields: Mapping[str, Any], **options: Any) -> None:
-        self.base_fields = _Uncopied(  # type: ignore[misc]  # the constructor copies these
+        self.base_fields = _SharedFields(  # type: ignore[misc]  # the constructor copies these
             (name, field)
             for name, field in type(self).base_fields.items()
             if name in fields or field.required
@@ -27,7 +27,7 @@ class MessageForm(forms.Form):
         super().clean()
 
 
-class _Uncopied(dict[str, forms.Field]):
+class _SharedFields(dict[str, forms.Field]):
     """Fields that every form shares, since cleaning does not change them."""
 
     def __deepcopy__(self, memo: object) -> dict[str, forms.Field]:

@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from chatapp.accounts.staff import to_second_factor
+from chatapp.accounts.staff import redirect_to_second_factor
 from chatapp.models import Message, ReplyImage, User, audit
 from chatapp.models.review.readable import readable_images
 
@@ -22,8 +22,8 @@ logger = logging.getLogger(__name__)
 def confidence(request: HttpRequest, pk: UUID) -> HttpResponse:
     """A reply's tokens, each with the probability the model gave it."""
     assert isinstance(request.user, User)
-    reply = get_object_or_404(Message.objects.of(request.user), pk=pk)
-    tokens = [_confidence_of(*token) for token in reply.logprobs or ()]
+    reply = get_object_or_404(Message.objects.for_user(request.user), pk=pk)
+    tokens = [_describe_confidence(*token) for token in reply.logprobs or ()]
     return render(request, "chat/_confidence.html", {"tokens": tokens})
 
 
@@ -33,7 +33,7 @@ def confidence(request: HttpRequest, pk: UUID) -> HttpResponse:
 def reply_markdown(request: HttpRequest, pk: UUID) -> HttpResponse:
     """A reply's Markdown as the model wrote it, as far as it is stored."""
     assert isinstance(request.user, User)
-    replies = Message.objects.of(request.user).filter(role=Message.Role.ASSISTANT)
+    replies = Message.objects.for_user(request.user).filter(role=Message.Role.ASSISTANT)
     reply = get_object_or_404(replies.defer("logprobs"), pk=pk)
     return HttpResponse(reply.answer_text, content_type="text/markdown; charset=utf-8")
 
@@ -56,7 +56,7 @@ def reply_image(request: HttpRequest, pk: UUID, position: int) -> HttpResponse:
     images = readable_images(request.user).select_related("file")
     image = get_object_or_404(images, message=pk, position=position)
     if not request.user.conversations.filter(messages=pk).exists():
-        if elsewhere := to_second_factor(request):
+        if elsewhere := redirect_to_second_factor(request):
             return elsewhere
         with transaction.atomic():
             of = image.message.conversation
@@ -84,7 +84,7 @@ def send_reply_image(image: ReplyImage) -> HttpResponse:
     return HttpResponse(data, content_type=image.media_type, headers=headers)
 
 
-def _confidence_of(
+def _describe_confidence(
     text: str, probability: float, top: list[tuple[str, float]]
 ) -> dict[str, object]:
     others = ", ".join(f"{other!r} {share:.1%}" for other, share in top)

@@ -13,7 +13,7 @@ from chatapp.models.conversations.projects import MAX_INSTRUCTIONS_LENGTH, MAX_N
 from chatapp.models.conversations.titled import MAX_TITLE_LENGTH
 from chatapp.models.platform.upstreams import NOT_OFFERED
 from chatapp.text.multiline import MultilineField
-from chatapp.text.one_line import OneLine
+from chatapp.text.one_line import OneLineField
 
 MAX_CHOSEN = 500  # conversations in one request
 CHANGES = (
@@ -24,10 +24,10 @@ CHANGES = (
 class RenameForm(forms.Form):
     """A conversation's new title."""
 
-    title = OneLine(MAX_TITLE_LENGTH, "A title")
+    title = OneLineField(MAX_TITLE_LENGTH, "A title")
 
     @property
-    def parsed(self) -> str:
+    def new_title(self) -> str:
         title: str = self.cleaned_data["title"]
         return title
 
@@ -43,12 +43,12 @@ class IdsField(forms.Field):
                 f"You selected {len(value):,} chats. Select {MAX_CHOSEN} at most."
             )
         try:
-            return [UUID(one) for one in value or ()]
+            return [UUID(pk) for pk in value or ()]
         except ValueError:
             raise forms.ValidationError(OUT_OF_DATE) from None
 
 
-class ChosenForm(forms.Form):
+class SelectionForm(forms.Form):
     """Conversations that a person selected; other people's are ignored."""
 
     ids = IdsField(error_messages={"required": "Select a chat first."})
@@ -58,16 +58,16 @@ class ChosenForm(forms.Form):
         self.user = user
 
     @property
-    def chosen(self) -> ConversationQuerySet:
+    def selected_chats(self) -> ConversationQuerySet:
         own: ConversationQuerySet = self.user.conversations.filter(pk__in=self.cleaned_data["ids"])
         return own
 
 
-class ChangeForm(ChosenForm):
+class ChangeForm(SelectionForm):
     """A change to the selected conversations."""
 
     ids = IdsField(required=False)
-    action = forms.ChoiceField(choices=[(one, one) for one in CHANGES])
+    action = forms.ChoiceField(choices=[(change, change) for change in CHANGES])
     project = forms.UUIDField(required=False)
 
     def clean_project(self) -> Project | None:
@@ -75,18 +75,18 @@ class ChangeForm(ChosenForm):
         pk = self.cleaned_data["project"]
         if pk is None:
             return None
-        found = Project.objects.open_to(self.user).filter(pk=pk).first()
-        if found is None:
+        project = Project.objects.open_to(self.user).filter(pk=pk).first()
+        if project is None:
             raise forms.ValidationError("This project no longer exists.")
-        if not found.is_writable_by(self.user):
+        if not project.is_writable_by(self.user):
             raise forms.ValidationError("You can read this project, but not add chats to it.")
-        return found
+        return project
 
 
 class ProjectForm(forms.Form):
     """A project's name and instructions, and the model and the preset of its new chats."""
 
-    name = OneLine(MAX_NAME_LENGTH, "A name")
+    name = OneLineField(MAX_NAME_LENGTH, "A name")
     instructions = MultilineField(required=False, max_length=MAX_INSTRUCTIONS_LENGTH)
     model = ModelField(required=False)
     preset = forms.UUIDField(required=False)
@@ -109,15 +109,15 @@ class ProjectForm(forms.Form):
         pk = self.cleaned_data["preset"]
         if pk is None or pk == self.project.preset_id:
             return self.project.preset if pk else None
-        found: Preset | None = Preset.objects.open_to(self.project.user).filter(pk=pk).first()
-        if found is None:
+        preset: Preset | None = Preset.objects.open_to(self.project.user).filter(pk=pk).first()
+        if preset is None:
             raise forms.ValidationError("This preset no longer exists. Choose another one.")
-        return found
+        return preset
 
     def clean_model(self) -> ModelChoice | None:
         """Accept a model of an enabled upstream, or the current one even if that is disabled."""
         model: ModelChoice | None = self.cleaned_data["model"]
-        if model == self.project.preselected:
+        if model == self.project.preselected_model:
             return model
         if model and not Upstream.objects.filter(pk=model.upstream, enabled=True).exists():
             raise forms.ValidationError(NOT_OFFERED)
@@ -140,7 +140,7 @@ class FeedbackForm(forms.Form):
     )
 
     @property
-    def parsed(self) -> tuple[Feedback.Rating | None, str | None]:
+    def rating_and_note(self) -> tuple[Feedback.Rating | None, str | None]:
         """The rating, None to withdraw it; and the note, None to leave it unchanged."""
         rating = self.cleaned_data["rating"]
         note = self.cleaned_data["note"] if "note" in self.data else None

@@ -14,11 +14,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chatapp.accounts.people_fields import PeopleField, suggested_people
-from chatapp.chat.queries import moment_of, uuid_of
+from chatapp.chat.queries import parse_moment, parse_uuid
 from chatapp.db.primary_keys import parse_pk
 from chatapp.models import Conversation, Installation, Project, ProjectMember, Refused, User
 from chatapp.models.accounts.audiences import EVERYONE
-from chatapp.models.conversations.project_chats import chats_of_others, move_out
+from chatapp.models.conversations.project_chats import chats_of_others, move_out_of_projects
 from chatapp.models.library.sharing import groups_to_share_with
 from chatapp.realtime.worker import worker
 
@@ -26,7 +26,7 @@ PAGE = 60  # chats of others
 AUTHOR = tuple(
     f"user__{name}" for name in ("username", "first_name", "last_name", "avatar_version")
 )
-MAX_TOLD = 500  # people whose open tabs show a change of members at once
+MAX_NOTIFIED = 500  # people whose open tabs show a change of members at once
 NAMED, ALL = "named", "everyone"
 READ, ADD = "read", "add"
 MISSING = "Name at least one person or choose a group."
@@ -74,9 +74,9 @@ class MembersForm(forms.Form):
         may_add = cleaned["right"] == ADD
         if cleaned["who"] == ALL:
             return [ProjectMember(may_add=may_add)]
-        people = [ProjectMember(person=one, may_add=may_add) for one in cleaned["people"]]
+        people = [ProjectMember(person=person, may_add=may_add) for person in cleaned["people"]]
         groups = cleaned.get("groups") or ()
-        return [*people, *(ProjectMember(group=one, may_add=may_add) for one in groups)]
+        return [*people, *(ProjectMember(group=group, may_add=may_add) for group in groups)]
 
 
 @require_http_methods(["GET", "POST"])
@@ -106,9 +106,9 @@ def sharing(request: HttpRequest, pk: UUID) -> HttpResponse:
     context = {
         "project": project,
         "form": form,
-        "members": sorted(members, key=lambda one: (one.name, one.pk)),
+        "members": sorted(members, key=lambda member: (member.name, member.pk)),
         "colleagues": suggested_people(owner),
-        "may_share": Installation.this().lets_share(owner),
+        "may_share": Installation.load().lets_share(owner),
     }
     return render(request, "chat/project_sharing.html", context)
 
@@ -142,21 +142,21 @@ def others(request: HttpRequest, pk: UUID) -> HttpResponse:
 def page_of_others(request: HttpRequest, project: Project) -> dict[str, object]:
     """Return the chats of others, below the one that `before` and `id` name."""
     assert isinstance(request.user, User)
-    found = chats_of_others(project, request.user)
-    used, pk = moment_of(request.GET.get("before", "")), uuid_of(request.GET.get("id", ""))
+    chats = chats_of_others(project, request.user)
+    used, pk = parse_moment(request.GET.get("before", "")), parse_uuid(request.GET.get("id", ""))
     if used and pk:
-        found = found.after(used, pk)
-    shown = found.select_related("user").only("title", "updated_at", *AUTHOR)
-    rows: list[Conversation] = list(shown[: PAGE + 1])
+        chats = chats.after(used, pk)
+    listed_chats = chats.select_related("user").only("title", "updated_at", *AUTHOR)
+    rows: list[Conversation] = list(listed_chats[: PAGE + 1])
     return {"others": rows[:PAGE], "last": rows[PAGE - 1] if len(rows) > PAGE else None}
 
 
 def remove(project: Project, entry: ProjectMember, by: User) -> None:
     """Remove an entry, and show that in the tabs of those concerned."""
-    told = _people_of([entry])
+    members = _collect_people([entry])
     authors = set(project.conversations.order_by().values_list("user", flat=True).distinct())
     project.unshare(entry, by)
-    for person in {*told, *authors}:
+    for person in {*members, *authors}:
         worker().list_changed(person)
 
 
@@ -185,14 +185,16 @@ def _is_shared(project: Project, form: MembersForm, owner: User) -> bool:
 
 def _share(project: Project, entries: list[ProjectMember], owner: User) -> None:
     project.share(entries, owner)
-    authors = move_out(project=project)  # of those who can only read now
-    for person in {*_people_of(entries), *authors}:
+    authors = move_out_of_projects(project=project)  # of those who can only read now
+    for person in {*_collect_people(entries), *authors}:
         worker().list_changed(person)
 
 
-def _people_of(entries: Iterable[ProjectMember]) -> set[int]:
+def _collect_people(entries: Iterable[ProjectMember]) -> set[int]:
     """Return the people named, and members of groups, as far as they are few."""
-    people = {one.person_id for one in entries if one.person_id}
-    groups = [one.group_id for one in entries if one.group_id]
-    found = User.objects.filter(groups__in=groups).values_list("pk", flat=True)[:MAX_TOLD]
-    return people | set(found)
+    people = {entry.person_id for entry in entries if entry.person_id}
+    groups = [entry.group_id for entry in entries if entry.group_id]
+    group_members = User.objects.filter(groups__in=groups).values_list("pk", flat=True)[
+        :MAX_NOTIFIED
+    ]
+    return people | set(group_members)

@@ -14,7 +14,7 @@ from chatapp.chat.page_forms import ProjectForm
 from chatapp.chat.views import chat_page
 from chatapp.models import Project, Refused, User
 from chatapp.models.conversations.projects import MAX_PROJECTS
-from chatapp.models.conversations.storage import take_room
+from chatapp.models.conversations.storage import charge_quota
 from chatapp.realtime.worker import worker
 
 
@@ -24,8 +24,8 @@ from chatapp.realtime.worker import worker
 def project(request: HttpRequest, pk: UUID) -> HttpResponse:
     """A new chat in the project, above the list of its chats. Members see it, too."""
     assert isinstance(request.user, User)
-    found = get_object_or_404(Project.objects.open_to(request.user), pk=pk)
-    return chat_page(request, project=found)
+    open_project = get_object_or_404(Project.objects.open_to(request.user), pk=pk)
+    return chat_page(request, project=open_project)
 
 
 @require_POST
@@ -36,34 +36,34 @@ def create(request: HttpRequest) -> HttpResponse:
         return text_response(
             f"You can have {MAX_PROJECTS} projects at most. Delete one first.", 422
         )
-    return _saved(request, Project(user=request.user))
+    return _save_project(request, Project(user=request.user))
 
 
 @require_POST
 @login_required
 def change(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Change its name, instructions or model, which apply from the next turn on."""
-    return _saved(request, _own(request, pk))
+    return _save_project(request, _get_own_project(request, pk))
 
 
 @require_POST
 @login_required
 def delete(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Delete the project. Its conversations are kept, outside any project."""
-    own = _own(request, pk)
+    own = _get_own_project(request, pk)
     own.delete()
     worker().list_changed(own.user_id)
     return _go_to(request, reverse("chat"))
 
 
-def _saved(request: HttpRequest, project: Project) -> HttpResponse:
+def _save_project(request: HttpRequest, project: Project) -> HttpResponse:
     form = ProjectForm(request.POST, project)
     if not form.is_valid():
         return error_response(form)
     before, hourly = project.stored_bytes, worker().stored_bytes[project.user_id]
     form.fill()
     try:
-        take_room(project.user, project.stored_bytes, hourly, in_place_of=before)
+        charge_quota(project.user, project.stored_bytes, hourly, in_place_of=before)
     except Refused as error:
         return text_response(str(error), 422)
     project.save()
@@ -76,7 +76,7 @@ def _go_to(request: HttpRequest, path: str) -> HttpResponse:
     return text_response(path) if "HX-Request" in request.headers else redirect(path)
 
 
-def _own(request: HttpRequest, pk: UUID) -> Project:
+def _get_own_project(request: HttpRequest, pk: UUID) -> Project:
     assert isinstance(request.user, User)
-    found: Project = get_object_or_404(request.user.projects, pk=pk)
-    return found
+    own_project: Project = get_object_or_404(request.user.projects, pk=pk)
+    return own_project

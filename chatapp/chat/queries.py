@@ -7,19 +7,19 @@ from django.utils.dateparse import parse_datetime
 from django.utils.timezone import is_aware
 
 
-def uuid_of(text: str) -> UUID | None:
+def parse_uuid(text: str) -> UUID | None:
     try:
         return UUID(text)
     except ValueError:
         return None
 
 
-def number_of(text: str) -> int:
+def parse_number(text: str) -> int:
     """Return the number, or 0 if it is not one or has more than five digits."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
 
 
-def moment_of(text: str) -> datetime | None:
+def parse_moment(text: str) -> datetime | None:
     try:
         moment = parse_datetime(text)
         return moment.astimezone(UTC) if moment and is_aware(moment) else None

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET
 
 from chatapp.chat import thread_views
 from chatapp.chat.form_fields import models_in
-from chatapp.chat.queries import uuid_of
+from chatapp.chat.queries import parse_uuid
 from chatapp.models import (
     ChatSettings,
     Conversation,
@@ -26,7 +26,7 @@ from chatapp.models import (
     User,
 )
 from chatapp.models.conversations.turns import tool_servers
-from chatapp.realtime.generation import shown_request
+from chatapp.realtime.generation import build_request_preview
 
 YOUR_MESSAGE = "(your next message)"
 NOT_READABLE = (
@@ -39,58 +39,62 @@ SHOWN_CHARACTERS = 200_000
 @never_cache
 @login_required
 def next_request(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """What each of the chosen models will be sent with the next prompt."""
+    """Show the request that each of the chosen models will get with the next prompt."""
     assert isinstance(request.user, User)
-    conversation = thread_views.own(request, pk)
+    conversation = thread_views.get_own_conversation(request, pk)
     if not (models := models_in(request)):
-        return _shown(request, Shown(problem="Choose a model first."))
-    return _shown(request, *(_next(conversation, model, request) for model in models))
+        return _render_requests(request, ShownRequest(problem="Choose a model first."))
+    return _render_requests(
+        request, *(_build_next_request(conversation, model, request) for model in models)
+    )
 
 
-def _next(conversation: Conversation, model: ModelChoice, request: HttpRequest) -> "Shown":
+def _build_next_request(
+    conversation: Conversation, model: ModelChoice, request: HttpRequest
+) -> "ShownRequest":
     assert isinstance(request.user, User)
     try:
-        upstream = Upstream.offering(model, request.user.pk)
-        settings = ChatSettings.of(conversation).for_model(model)
+        upstream = Upstream.get_for_choice(model, request.user.pk)
+        settings = ChatSettings.for_conversation(conversation).for_model(model)
         off_servers = settings.off_servers or ()
-        asked_with = RequestSettings.now(settings, request.user)
+        request_settings = RequestSettings.for_chat(settings, request.user)
     except Refused as refused:
-        return Shown(model, problem=str(refused))
+        return ShownRequest(model, problem=str(refused))
     prompt = Message(
         conversation=conversation, role=Message.Role.USER, content=YOUR_MESSAGE, file_count=0
     )
     reply = Message(role=Message.Role.ASSISTANT, upstream=upstream, model=model.name)
     turn = Turn(
-        conversation.history_through(uuid_of(request.GET.get("parent", ""))),
+        conversation.history_through(parse_uuid(request.GET.get("parent", ""))),
         prompt,
         reply,
-        tool_servers(upstream, request.user.pk, asked_with, off_servers),
-        asked_with,
+        tool_servers(upstream, request.user.pk, request_settings, off_servers),
+        request_settings,
     )
-    return _request_of(turn, request, model)
+    return _build_request(turn, request, model)
 
 
 @require_GET
 @never_cache
 @login_required
-def request_of_reply(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """What the model was sent for a reply, from what is stored.
+def show_reply_request(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Show the request that the model got for a reply, rebuilt from stored data.
 
     Tools and an administrator's parameters are those of today.
     """
     assert isinstance(request.user, User)
-    replies = Message.objects.of(request.user).filter(role=Message.Role.ASSISTANT)
-    found = replies.select_related(
+    replies = Message.objects.for_user(request.user).filter(role=Message.Role.ASSISTANT)
+    related_replies = replies.select_related(
         "conversation", "parent", "upstream", "request_settings__preset_version__target"
     )
-    reply = get_object_or_404(found.defer("logprobs"), pk=pk)
+    reply = get_object_or_404(related_replies.defer("logprobs"), pk=pk)
     if reply.upstream is None or reply.parent is None:
         raise Http404("Its provider is no longer connected.")
     reply.parent.conversation = reply.conversation
     reply.parent.load_files()
     if reply.request_settings:
         reply.request_settings.load_files()
-    off_servers = ChatSettings.of(reply.conversation).off_servers or ()
+    off_servers = ChatSettings.for_conversation(reply.conversation).off_servers or ()
     turn = Turn(
         reply.conversation.history_until(reply.parent.parent_id),
         reply.parent,
@@ -98,11 +102,11 @@ def request_of_reply(request: HttpRequest, pk: UUID) -> HttpResponse:
         tool_servers(reply.upstream, request.user.pk, reply.request_settings, off_servers),
         reply.request_settings,
     )
-    return _shown(request, _request_of(turn, request))
+    return _render_requests(request, _build_request(turn, request))
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownRequest:
     """A request as JSON, or why it can't be shown."""
 
     model: ModelChoice | None = None
@@ -127,17 +131,23 @@ class Shown:
         return f"{request.path}?{query.urlencode()}"
 
 
-def _request_of(turn: Turn, request: HttpRequest, model: ModelChoice | None = None) -> Shown:
+def _build_request(
+    turn: Turn, request: HttpRequest, model: ModelChoice | None = None
+) -> ShownRequest:
     assert isinstance(request.user, User)
-    if turn.asked_with and not turn.asked_with.is_readable(request.user):
-        return Shown(model, problem=NOT_READABLE)
-    body = async_to_sync(shown_request)(turn)
-    return Shown(model, json.dumps(body, ensure_ascii=False, indent=2))
+    if turn.request_settings and not turn.request_settings.is_readable(request.user):
+        return ShownRequest(model, problem=NOT_READABLE)
+    body = async_to_sync(build_request_preview)(turn)
+    return ShownRequest(model, json.dumps(body, ensure_ascii=False, indent=2))
 
 
-def _shown(request: HttpRequest, first: Shown, *others: Shown) -> HttpResponse:
+def _render_requests(
+    request: HttpRequest, first: ShownRequest, *others: ShownRequest
+) -> HttpResponse:
     if "download" in request.GET and first.text:
         headers = {"Content-Disposition": 'attachment; filename="request.json"'}
         return HttpResponse(first.text, content_type="application/json", headers=headers)
-    shown = [(one, one.download(request)) for one in (first, *others)]
-    return render(request, "chat/_request.html", {"shown": shown})
+    requests_and_links = [
+        (model_request, model_request.download(request)) for model_request in (first, *others)
+    ]
+    return render(request, "chat/_request.html", {"shown": requests_and_links})

@@ -18,15 +18,15 @@ from django.views.decorators.http import require_GET
 
 from chatapp.chat.days import Headings
 from chatapp.chat.project_members import page_of_others
-from chatapp.chat.queries import moment_of, number_of, uuid_of
+from chatapp.chat.queries import parse_moment, parse_number, parse_uuid
 from chatapp.models import Project, User
 from chatapp.models.conversations import lists
 from chatapp.models.conversations.conversation import ConversationQuerySet
 from chatapp.models.conversations.folders import MAX_PINNED, TRASH_DAYS
 from chatapp.models.conversations.lists import PAGE, ListPosition, Page, Row
 from chatapp.rendering import fragments
-from chatapp.sessions.time_zones import zone_of
-from chatapp.sessions.validity import is_switched_off
+from chatapp.sessions.time_zones import parse_time_zone
+from chatapp.sessions.validity import is_deactivated
 
 MAX_ROWS = 5 * PAGE  # rows in one response: as many as a browser page keeps
 
@@ -68,7 +68,7 @@ def conversations(request: HttpRequest) -> HttpResponse:
     403 instead of a redirect to sign in, so that the page does not say they signed out.
     """
     claimed = request.session.get(SESSION_KEY, "")
-    if not request.user.is_authenticated and is_switched_off(claimed):
+    if not request.user.is_authenticated and is_deactivated(claimed):
         raise PermissionDenied
     return _list(request)
 
@@ -77,17 +77,17 @@ def conversations(request: HttpRequest) -> HttpResponse:
 def _list(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)
     if request.GET.keys() & {"before", "after"}:
-        page = context_of(request, is_whole=False)
+        page = build_context(request, is_whole=False)
         return render(request, "chat/_conversation_page.html", page)
     if "project" in request.GET:
-        pk = uuid_of(request.GET["project"])
-        found = Project.objects.open_to(request.user).filter(pk=pk).first() if pk else None
-        in_project = filed(request, found)
+        pk = parse_uuid(request.GET["project"])
+        project = Project.objects.open_to(request.user).filter(pk=pk).first() if pk else None
+        in_project = build_project_context(request, project)
         return render(request, "chat/_project_chats.html", {"filed": in_project})
-    return render(request, "chat/_conversation_lists.html", context_of(request))
+    return render(request, "chat/_conversation_lists.html", build_context(request))
 
 
-def context_of(request: HttpRequest, *, is_whole: bool = True) -> dict[str, object]:
+def build_context(request: HttpRequest, *, is_whole: bool = True) -> dict[str, object]:
     """Return the template context of the lists."""
     assert isinstance(request.user, User)
     folder = FOLDERS.get(request.GET.get("folder", ""), LIST)
@@ -96,7 +96,7 @@ def context_of(request: HttpRequest, *, is_whole: bool = True) -> dict[str, obje
     return {
         "folder": folder,
         "in_project": project,
-        "pinned": [_drawn(row) for row in lists.pinned(request.user)] if is_list else [],
+        "pinned": [_render_row(row) for row in lists.load_pinned(request.user)] if is_list else [],
         "projects": lists.projects(request.user) if is_whole else [],
         **_by_day(
             request,
@@ -106,20 +106,20 @@ def context_of(request: HttpRequest, *, is_whole: bool = True) -> dict[str, obje
     }
 
 
-def filed(request: HttpRequest, project: Project | None) -> dict[str, object]:
+def build_project_context(request: HttpRequest, project: Project | None) -> dict[str, object]:
     """Return the context of a project's lists: the user's own chats, and those of others.
 
     They are empty without a project.
     """
     assert isinstance(request.user, User)
     own: ConversationQuerySet = request.user.conversations.all()
-    found = own.filed(project.pk) if project else own.none()
-    page = _page_from(request, found.filter(is_pinned__in=[False]))
-    pinned = lists.page_from_top(found.filter(is_pinned__in=[True]), MAX_PINNED)
+    own_chats = own.in_project(project.pk) if project else own.none()
+    page = _page_from(request, own_chats.filter(is_pinned__in=[False]))
+    pinned = lists.page_from_top(own_chats.filter(is_pinned__in=[True]), MAX_PINNED)
     return {
         "in_project": str(project.pk) if project else "",
         "folder": LIST,
-        "pinned": [_drawn(row) for row in pinned.rows],
+        "pinned": [_render_row(row) for row in pinned.rows],
         **_by_day(request, page, has_today=True),
         "project": project,
         **(page_of_others(request, project) if project else {"others": [], "last": None}),
@@ -128,19 +128,19 @@ def filed(request: HttpRequest, project: Project | None) -> dict[str, object]:
 
 def _by_day(request: HttpRequest, page: Page, *, has_today: bool = False) -> dict[str, object]:
     """Return a page's rows as HTML, each with the heading above it, if any."""
-    headings = Headings(timezone.now(), zone_of(request.COOKIES.get("utc-offset", "")))
+    headings = Headings(timezone.now(), parse_time_zone(request.COOKIES.get("utc-offset", "")))
     below, above = _position(request, "before"), _position(request, "after")
     if below or (has_today and not page.has_newer):
         headings.next(below.used if below else timezone.now())  # this heading is already there
     return {
-        "conversations": [(_drawn(row), headings.next(row.updated_at)) for row in page.rows],
+        "conversations": [(_render_row(row), headings.next(row.updated_at)) for row in page.rows],
         "newer": page.rows[0] if page.has_newer and page.rows and not below else None,
         "older": page.rows[-1] if page.has_older and page.rows and not above else None,
         "has_today": has_today and not page.has_newer,
     }
 
 
-def _drawn(row: Row) -> SafeString:
+def _render_row(row: Row) -> SafeString:
     return fragments.conversation_row(row, is_running=row.is_running)
 
 
@@ -151,38 +151,44 @@ def _page(request: HttpRequest, folder: Folder, project: str) -> Page:
     is_first = is_list and rows == PAGE and not request.GET.keys() & {"before", "after", "at"}
     if is_first:  # needed by every page of the chat, so build no querysets for it
         return lists.first_page(user)
-    found = _found(user, folder, project)
+    listed_chats = _select_conversations(user, folder, project)
     if position := _position(request, "before"):
-        return lists.next_page(user, position) if is_list else lists.page_below(found, position)
+        return (
+            lists.next_page(user, position) if is_list else lists.page_below(listed_chats, position)
+        )
     if position := _position(request, "after"):
-        return lists.previous_page(user, position) if is_list else lists.page_above(found, position)
-    return _page_from(request, found)
+        return (
+            lists.previous_page(user, position)
+            if is_list
+            else lists.page_above(listed_chats, position)
+        )
+    return _page_from(request, listed_chats)
 
 
-def _page_from(request: HttpRequest, found: ConversationQuerySet) -> Page:
+def _page_from(request: HttpRequest, chats: ConversationQuerySet) -> Page:
     """Return as many rows as the browser showed, from its first one on."""
     rows = _rows(request.GET.get("rows", ""))
     if position := _position(request, "at"):
-        return lists.page_with(found, position, rows)
-    return lists.page_from_top(found, rows)
+        return lists.page_with(chats, position, rows)
+    return lists.page_from_top(chats, rows)
 
 
 def _position(request: HttpRequest, name: str) -> ListPosition | None:
-    used = moment_of(request.GET.get(name, ""))
-    pk = uuid_of(request.GET.get("id", ""))
+    used = parse_moment(request.GET.get(name, ""))
+    pk = parse_uuid(request.GET.get("id", ""))
     return ListPosition(used, pk) if used and pk else None
 
 
-def _found(user: User, folder: Folder, project: str) -> ConversationQuerySet:
+def _select_conversations(user: User, folder: Folder, project: str) -> ConversationQuerySet:
     own: ConversationQuerySet = user.conversations.all()
     if folder.name == "archive":
         return own.archived()
     if folder.name == "trash":
         return own.trashed()
-    own = own.filed(uuid_of(project)) if project else own.loose()
+    own = own.in_project(parse_uuid(project)) if project else own.without_project()
     return own.filter(is_pinned__in=[False])  # not `NOT is_pinned`, which can't use the index
 
 
 def _rows(requested: str) -> int:
     """Return how many rows to show: the requested number, between one page and five."""
-    return max(PAGE, min(number_of(requested), MAX_ROWS))
+    return max(PAGE, min(parse_number(requested), MAX_ROWS))

@@ -5,8 +5,8 @@ from typing import TypeVar
 
 from channels.db import database_sync_to_async
 
-from chatapp.catalogue import open_to
-from chatapp.chat.thread_loader import drawn
+from chatapp.catalogue import filter_permitted_offers
+from chatapp.chat.thread_loader import draw_thread
 from chatapp.concurrency.event_loop import TimeSlice
 from chatapp.models import (
     Continuation,
@@ -17,10 +17,10 @@ from chatapp.models import (
     ThreadPage,
     Turn,
     User,
-    permitted,
+    load_model_access,
 )
 from chatapp.models.platform.upstreams import NONE_GIVEN, NOT_OFFERED
-from chatapp.realtime.generation import stored
+from chatapp.realtime.generation import run_in_write_thread
 from chatapp.realtime.viewers import Viewer
 from chatapp.realtime.worker import worker
 from chatapp.rendering import fragments, pool
@@ -44,10 +44,10 @@ async def offered_models(chosen: Sequence[ModelChoice], person: int) -> Sequence
 
 
 async def _default_model(person: int) -> ModelChoice:
-    permissions = await database_sync_to_async(permitted)(person)
+    permissions = await database_sync_to_async(load_model_access)(person)
     for wait_for_all in (False, True):
         connected = await worker().catalogue.offers(wait_for_all)
-        offers = open_to(connected, permissions)
+        offers = filter_permitted_offers(connected, permissions)
         for offer in offers:
             if offer.models:
                 return ModelChoice(offer.upstream.pk, offer.models[0].id)
@@ -62,10 +62,10 @@ async def store(viewer: Viewer, submission: Prompt | Continuation | Retry) -> Tu
     def write(user: User) -> Turn:
         return submission.store(user, None if worker().draining.has_begun else worker().id)
 
-    return await written(viewer, write)
+    return await write_for_viewer(viewer, write)
 
 
-async def written(viewer: Viewer, write: Callable[[User], T]) -> T:
+async def write_for_viewer(viewer: Viewer, write: Callable[[User], T]) -> T:
     """Run `write` for the viewer's user and return its result.
 
     If it takes long, the page says so until it is done.
@@ -77,7 +77,9 @@ async def written(viewer: Viewer, write: Callable[[User], T]) -> T:
         await viewer.show(fragments.problem_fragment(WAITS))
         is_delayed = True
 
-    result = await stored(lambda: write(idle_sessions.used_by(viewer.session_key)), show_delay)
+    result = await run_in_write_thread(
+        lambda: write(idle_sessions.use_session(viewer.session_key)), show_delay
+    )
     if is_delayed:
         await viewer.show(fragments.problem_fragment(""))
     return result
@@ -94,9 +96,11 @@ async def start(turn: Turn, viewer: Viewer) -> None:
         for draft in (turn.conversation.pk, None):  # a first prompt sends those of a new chat
             worker().draft_changed(turn.conversation.user_id, draft)
     showing = worker().viewers.showing(turn.conversation.pk)
-    html_of = await pool.arendered(fragments.texts_of([turn.prompt]), PROMPT_PATIENCE_SECONDS)
+    html_of = await pool.arender_texts(
+        fragments.collect_texts([turn.prompt]), PROMPT_PATIENCE_SECONDS
+    )
     is_behind = not all(_is_at(turn, tab) or _stays(tab, viewer) for tab in showing)
-    thread = await drawn(await _shown(turn)) if is_behind else None
+    thread = await draw_thread(await _load_thread_page(turn)) if is_behind else None
     async with worker().one_prompt_at_a_time:
         around = fragments.composer_fragment(turn.conversation, turn.reply)
         if turn.reservation:
@@ -107,7 +111,7 @@ async def start(turn: Turn, viewer: Viewer) -> None:
         following = fragments.turn_fragment(turn.prompt, turn.replies, html_of)
         missed = await _show(turn, showing, viewer, around, following, thread)
         if missed:  # these tabs were shown other messages meanwhile
-            thread = await drawn(await _shown(turn))
+            thread = await draw_thread(await _load_thread_page(turn))
             await _show(turn, missed, viewer, around, following, thread)
         worker().start(turn, viewer)
 
@@ -135,7 +139,7 @@ async def _show(
             await tab.show(messages + around)
         else:
             missed.append(tab)
-        await share.give()
+        await share.yield_if_used_up()
     return missed
 
 
@@ -149,7 +153,7 @@ def _stays(tab: Viewer, sender: Viewer) -> bool:
     return not tab.shows_end and tab is not sender
 
 
-async def _shown(turn: Turn) -> ThreadPage:
+async def _load_thread_page(turn: Turn) -> ThreadPage:
     """Return the turn's branch as pages show it; the turn itself has only what goes upstream."""
-    shown: ThreadPage = await database_sync_to_async(turn.conversation.view)(turn.reply.pk)
-    return shown
+    page: ThreadPage = await database_sync_to_async(turn.conversation.view)(turn.reply.pk)
+    return page

@@ -37,15 +37,19 @@ async def load_thread(viewer: Viewer, conversation: UUID, select: Select) -> Loa
     """
     replies, showing = worker().replies, worker().viewers.showing(conversation)
     while True:
-        running, begun, changes = replies.of(conversation), replies.begun, showing.changes
+        running, begun_count, changes = (
+            replies.for_conversation(conversation),
+            replies.begun,
+            showing.changes,
+        )
         head = viewer.head
-        found, page, used_tokens = await _load(viewer, conversation, select)
-        parts = await drawn(page, running)
+        loaded_conversation, page, used_tokens = await _load(viewer, conversation, select)
+        parts = await draw_thread(page, running)
         # A reply that was stored but not running may have run and ended meanwhile.
-        may_have_run = page.streaming and not running and replies.begun != begun
+        may_have_run = page.streaming and not running and replies.begun != begun_count
         is_unchanged = viewer.head == head and showing.changes == changes
-        if is_unchanged and replies.of(conversation) == running and not may_have_run:
-            return LoadedThread(found, page, parts, running, used_tokens)
+        if is_unchanged and replies.for_conversation(conversation) == running and not may_have_run:
+            return LoadedThread(loaded_conversation, page, parts, running, used_tokens)
 
 
 async def _load(
@@ -55,24 +59,32 @@ async def _load(
         raise OperationalError("it did not respond a second ago")
 
     def load() -> tuple[Conversation, ThreadPage, int | None]:
-        person = validity.person_of(viewer.session_key)
-        found = person.conversations.kept().named(conversation)
-        if found.mark_read():
+        person = validity.get_person(viewer.session_key)
+        own_conversation = person.conversations.not_trashed().get_not_trashed(conversation)
+        if own_conversation.mark_read():
             worker().list_changed(person.pk)
-        page = select(found)
+        page = select(own_conversation)
         end = page.end.pk if page.end else None
-        return found, page, found.sent_tokens(end) if found.cut_changes else None
+        return (
+            own_conversation,
+            page,
+            own_conversation.sent_tokens(end) if own_conversation.cut_changes else None,
+        )
 
     loaded: tuple[Conversation, ThreadPage, int | None] = await database_sync_to_async(load)()
     return loaded
 
 
-async def drawn(page: ThreadPage, running: Sequence[Generation] = ()) -> fragments.ThreadParts:
+async def draw_thread(
+    page: ThreadPage, running: Sequence[Generation] = ()
+) -> fragments.ThreadParts:
     """Draw a conversation except for the replies that run in it, without blocking the event loop.
 
     A reply that has ended meanwhile is drawn as it was saved.
     """
-    live = {one.reply for one in running if page.runs(one.reply)}
-    texts = fragments.texts_of(message for message in page.shown if message.pk not in live)
-    html_of = await pool.arendered(texts)
+    live = {generation.reply for generation in running if page.runs(generation.reply)}
+    texts = fragments.collect_texts(
+        message for message in page.visible_messages if message.pk not in live
+    )
+    html_of = await pool.arender_texts(texts)
     return await asyncio.to_thread(fragments.ThreadParts.of, page, html_of, live)

@@ -16,7 +16,7 @@ from chatapp import metrics
 from chatapp.chat.forms import ShownThread, Step
 from chatapp.chat.redraws import Redraws
 from chatapp.chat.thread_loader import LoadedThread, load_thread
-from chatapp.models import Conversation, NotHere, Refused, ReviewPolicy, ThreadPage
+from chatapp.models import ChatNotFound, Conversation, Refused, ReviewPolicy, ThreadPage
 from chatapp.realtime.generation import Generation
 from chatapp.realtime.viewers import Viewer
 from chatapp.realtime.worker import worker
@@ -64,8 +64,8 @@ class ThreadSync:
         A tab that shows an earlier part of it stays as it is.
         """
 
-        def select(found: Conversation) -> ThreadPage:
-            return found.view().since(self._viewer.head)
+        def select(stored_conversation: Conversation) -> ThreadPage:
+            return stored_conversation.view().since(self._viewer.head)
 
         try:
             thread = await load_thread(self._viewer, conversation, select)
@@ -86,11 +86,11 @@ class ThreadSync:
     async def redraw(self, conversation: UUID) -> None:
         """Redraw all that the tab shows of it: any message may have been deleted or restored."""
 
-        def select(found: Conversation) -> ThreadPage:
+        def select(stored_conversation: Conversation) -> ThreadPage:
             if self._viewer.head and not self._viewer.shows_end:
-                with suppress(NotHere):
-                    return found.view_around(self._viewer.head)
-            return found.view()
+                with suppress(ChatNotFound):
+                    return stored_conversation.view_around(self._viewer.head)
+            return stored_conversation.view()
 
         async with self._redrawing:
             try:
@@ -109,7 +109,7 @@ class ThreadSync:
         """Show another branch and record it as the one last read; raises `Refused`."""
 
         def select(conversation: Conversation) -> ThreadPage:
-            conversation.read(step.message)
+            conversation.activate_branch(step.message)
             return conversation.view_around(step.message)
 
         thread = await load_thread(self._viewer, step.conversation, select)
@@ -150,10 +150,10 @@ class ThreadSync:
 
         It clears the problem that the page shows, if `has_problem`.
         """
-        shown = self._shown
+        shown_before = self._shown_conversation
 
         async def draw() -> None:
-            if self._shown != shown:
+            if self._shown_conversation != shown_before:
                 return
             self._last_drawn = seen, time.monotonic()
             try:
@@ -171,22 +171,27 @@ class ThreadSync:
     async def _draw_or_empty(self, seen: ShownThread) -> None:
         try:
             await self._draw(seen)
-        except NotHere as error:
+        except ChatNotFound as error:
             policy = await database_sync_to_async(ReviewPolicy.now)()
             await self._viewer.show(
                 fragments.emptied_fragment(seen.conversation, str(error), policy)
             )
 
     async def _draw(self, seen: ShownThread) -> None:
-        conversation, before, shown = seen.conversation, self._viewer.head, self._shown
+        conversation, before, shown_before = (
+            seen.conversation,
+            self._viewer.head,
+            self._shown_conversation,
+        )
 
-        def select(found: Conversation) -> ThreadPage:
+        def select(stored_conversation: Conversation) -> ThreadPage:
             return _missing(
-                found, seen if self._viewer.head == before else ShownThread(conversation)
+                stored_conversation,
+                seen if self._viewer.head == before else ShownThread(conversation),
             )
 
         thread = await load_thread(self._viewer, conversation, select)
-        if self._shown != shown:  # the tab has moved on or was closed
+        if self._shown_conversation != shown_before:  # the tab has moved on or was closed
             return
         self._viewer.head, self._viewer.shows_end = seen.head, not seen.later
         is_emptied = seen.head and not thread.page.end
@@ -196,7 +201,7 @@ class ThreadSync:
             await self._show_running(thread.running)
         worker().show(self._viewer, conversation)
         reports = worker().summaries.reports
-        if progress := reports.fragment_of(conversation):
+        if progress := reports.render_progress(conversation):
             await self._viewer.show(progress)
         elif seen.summary:
             reports.expect(conversation)
@@ -212,7 +217,7 @@ class ThreadSync:
         self._viewer.head = page.head.pk if page.head else None
         self._viewer.shows_end = not page.has_later
         messages = fragments.thread_fragment(
-            thread.parts, [one.live.view() for one in thread.running]
+            thread.parts, [generation.live.view() for generation in thread.running]
         )
         composer = fragments.composer_fragment(thread.conversation, page.end, thread.used_tokens)
         await self._viewer.show(messages + composer)
@@ -222,30 +227,30 @@ class ThreadSync:
 
         Text that arrives later is sent to this tab too.
         """
-        for one in running:
-            await one.flush()
+        for generation in running:
+            await generation.flush()
         metrics.snapshots.labels("join").inc(len(running))
-        await self._viewer.show("".join([one.snapshot() for one in running]))
+        await self._viewer.show("".join([reply.snapshot() for reply in running]))
 
     def _watch_remote_replies(self, page: ThreadPage) -> None:
         """Subscribe the tab to replies in the conversation that other processes run."""
         conversation = page.conversation.pk
         remotes = worker().cluster.remotes
-        remotes.drawn(self._viewer, conversation, {reply.pk for reply in page.streaming})
+        remotes.forget_finished(self._viewer, conversation, {reply.pk for reply in page.streaming})
         for reply in page.streaming:
             if reply.streamed_by not in (None, worker().id):
                 remotes.watch(self._viewer, conversation, reply.pk, reply.streamed_by)
 
     @property
-    def _shown(self) -> UUID | None:
-        return worker().viewers.shown_by(self._viewer)
+    def _shown_conversation(self) -> UUID | None:
+        return worker().viewers.get_conversation(self._viewer)
 
     def _shows(self, conversation: UUID) -> bool:
-        return self._shown == conversation
+        return self._shown_conversation == conversation
 
 
 def _missing(conversation: Conversation, seen: ShownThread) -> ThreadPage:
     """Return the newest messages that the page lacks; none if it shows an earlier part."""
-    view = conversation.standing(seen.head)
-    is_behind = view.end and not view.is_known(seen.head, seen.ending)
+    view = conversation.load_thread_page(seen.head)
+    is_behind = view.end and not view.is_up_to_date(seen.head, seen.ending)
     return view.newest().since(seen.head, seen.ending) if is_behind and not seen.later else view

@@ -15,8 +15,8 @@ from django.utils.safestring import SafeString
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from chatapp.chat.queries import number_of, uuid_of
-from chatapp.models import Conversation, Message, NotHere, ThreadPage, User
+from chatapp.chat.queries import parse_number, parse_uuid
+from chatapp.models import ChatNotFound, Conversation, Message, ThreadPage, User
 from chatapp.realtime.worker import worker
 from chatapp.rendering import fragments, pool
 
@@ -29,7 +29,7 @@ BEGINNING = 200  # characters of a prompt shown there
 @login_required
 def earlier(request: HttpRequest, pk: UUID) -> HttpResponse:
     """The messages before the one in the query, to replace the link to them."""
-    return _part(request, pk, "before", Conversation.earlier)
+    return _render_part(request, pk, "before", Conversation.earlier)
 
 
 @require_GET
@@ -38,7 +38,7 @@ def earlier(request: HttpRequest, pk: UUID) -> HttpResponse:
 def later(request: HttpRequest, pk: UUID) -> HttpResponse:
     """The messages after the one in the query, with the text so far of replies that run here."""
     live = async_to_sync(live_in)(pk)
-    return _part(request, pk, "after", Conversation.later, live)
+    return _render_part(request, pk, "after", Conversation.later, live)
 
 
 @require_GET
@@ -49,16 +49,16 @@ def outline(request: HttpRequest, pk: UUID) -> HttpResponse:
 
     The branch is that of the message `parent`, by default the one last read.
     """
-    conversation = own(request, pk)
-    prompts = conversation.prompts(uuid_of(request.GET.get("parent", "")))
+    conversation = get_own_conversation(request, pk)
+    prompts = conversation.prompts(parse_uuid(request.GET.get("parent", "")))
     last = max(1, -(-len(prompts) // PAGE))
-    page = min(number_of(request.GET.get("page", "")) or last, last)
-    shown = prompts[(page - 1) * PAGE : page * PAGE]
+    page = min(parse_number(request.GET.get("page", "")) or last, last)
+    page_prompts = prompts[(page - 1) * PAGE : page * PAGE]
     beginnings = Message.objects.annotate(beginning=Left("content", BEGINNING))
-    texts = dict(beginnings.filter(pk__in=shown).values_list("pk", "beginning"))
+    texts = dict(beginnings.filter(pk__in=page_prompts).values_list("pk", "beginning"))
     context = {
         "conversation": conversation,
-        "prompts": [(prompt, texts[prompt]) for prompt in shown if prompt in texts],
+        "prompts": [(prompt, texts[prompt]) for prompt in page_prompts if prompt in texts],
         "first": (page - 1) * PAGE + 1,
         "total": len(prompts),
         "page": page,
@@ -67,29 +67,31 @@ def outline(request: HttpRequest, pk: UUID) -> HttpResponse:
     return render(request, "chat/_outline.html", context)
 
 
-def own(request: HttpRequest, pk: UUID) -> Conversation:
+def get_own_conversation(request: HttpRequest, pk: UUID) -> Conversation:
     """Return the user's conversation; raises `Http404`, also if it is in the trash."""
     assert isinstance(request.user, User)
     try:
-        return Conversation.own(request.user, pk)
-    except NotHere:
+        return Conversation.get_own(request.user, pk)
+    except ChatNotFound:
         raise Http404 from None
 
 
 async def live_in(conversation: UUID) -> list[fragments.ReplyView]:
     """Return the replies running in the conversation in this process. Only for the event loop."""
-    return [running.live.view() for running in worker().replies.of(conversation)]
+    return [running.live.view() for running in worker().replies.for_conversation(conversation)]
 
 
-def html_of(view: ThreadPage, live: Sequence[fragments.ReplyView] = ()) -> SafeString:
+def render_thread_page(view: ThreadPage, live: Sequence[fragments.ReplyView] = ()) -> SafeString:
     """Draw the view's messages; running ones come from `live`, unless they have ended meanwhile."""
-    shown = [one for one in live if view.runs(one.message.pk)]
-    streaming = {one.message.pk for one in shown}
-    others = [message for message in view.shown if message.pk not in streaming]
-    return fragments.thread_html(view, pool.rendered(fragments.texts_of(others)), shown)
+    live_replies = [reply for reply in live if view.runs(reply.message.pk)]
+    streaming = {reply.message.pk for reply in live_replies}
+    others = [message for message in view.visible_messages if message.pk not in streaming]
+    return fragments.thread_html(
+        view, pool.render_texts(fragments.collect_texts(others)), live_replies
+    )
 
 
-def _part(
+def _render_part(
     request: HttpRequest,
     pk: UUID,
     side: str,
@@ -97,11 +99,11 @@ def _part(
     live: Sequence[fragments.ReplyView] = (),
 ) -> HttpResponse:
     """Return the messages on one side (`before` or `after`) of the message the query names."""
-    message = uuid_of(request.GET.get(side, ""))
+    message = parse_uuid(request.GET.get(side, ""))
     if message is None:
         raise Http404
     try:
-        view = select(own(request, pk), message)
-    except NotHere:
+        view = select(get_own_conversation(request, pk), message)
+    except ChatNotFound:
         raise Http404 from None
-    return HttpResponse(html_of(view, live))
+    return HttpResponse(render_thread_page(view, live))

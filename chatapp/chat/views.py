@@ -16,17 +16,17 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_GET
 
-from chatapp.catalogue import Offer, open_to
+from chatapp.catalogue import Offer, filter_permitted_offers
 from chatapp.chat import sidebar, thread_views
 from chatapp.chat.first_steps import first_steps
-from chatapp.chat.queries import uuid_of
+from chatapp.chat.queries import parse_uuid
 from chatapp.demo.suggestions import SUGGESTIONS
 from chatapp.models import (
+    ChatNotFound,
     ChatSettings,
     Conversation,
     Installation,
     ModelChoice,
-    NotHere,
     Preset,
     Project,
     ReviewPolicy,
@@ -35,7 +35,7 @@ from chatapp.models import (
     Upstream,
     Usage,
     User,
-    permitted,
+    load_model_access,
 )
 from chatapp.models.billing.quota_usage import quota_usages, warning
 from chatapp.models.files.attachments import drafted_files
@@ -58,7 +58,7 @@ def chat(request: HttpRequest) -> HttpResponse:
 @never_cache
 @login_required
 def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
-    return chat_page(request, thread_views.own(request, pk))
+    return chat_page(request, thread_views.get_own_conversation(request, pk))
 
 
 # The only compressed page. It reflects nothing from the URL, so nobody can use its size to guess
@@ -72,32 +72,34 @@ def chat_page(
     """Return the page of a conversation, or of a new chat, in a project if one is given."""
     assert isinstance(request.user, User)
     upstreams = Upstream.all_enabled(request.user.pk)
-    offers, live = _known_to_worker(upstreams, conversation)
-    offers = open_to(offers, permitted(request.user.pk))
-    at, view = _shown(request, conversation)
-    preset = None if view else _chosen_preset(request, project)
-    wanted, notes = (
-        (_models_of(view), NO_NOTES) if view else _beginning(request.user, project, preset)
+    offers, live = _load_offers_and_replies(upstreams, conversation)
+    offers = filter_permitted_offers(offers, load_model_access(request.user.pk))
+    at, view = _open_requested_view(request, conversation)
+    preset = None if view else _find_preset(request, project)
+    preselected, notes = (
+        (_list_chosen_models(view), NO_NOTES) if view else _beginning(request.user, project, preset)
     )
     context: dict[str, object] = {
         "conversation": conversation,
-        "project": conversation.project_of(request.user) if conversation else project,
+        "project": conversation.get_open_project(request.user) if conversation else project,
         "at": at,
         "head": view.end if view else None,
         "is_long": view is not None and (view.has_earlier or view.has_later),
-        "thread": thread_views.html_of(view, live) if view else "",
-        **_models(offers, wanted),
+        "thread": thread_views.render_thread_page(view, live) if view else "",
+        **_models(offers, preselected),
         "are_connected": bool(upstreams),
         "has_tool_servers": any(upstream.calls_servers for upstream in upstreams),
         **notes,
         # An administrator who has just connected a model is sent here.
         "told": get_messages(request) if "model" in request.GET else (),
         "prompt_id": uuid4(),
-        "presets": [] if conversation or preset else Preset.to_start_with(request.user),
-        "suggestions": [] if view and view.shown else _suggestions(offers, preset, project),
+        "presets": [] if conversation or preset else Preset.list_for_new_chat(request.user),
+        "suggestions": []
+        if view and view.visible_messages
+        else _suggestions(offers, preset, project),
         "first_steps": [] if conversation or project else first_steps(request.user, upstreams),
-        "presets_to_choose": Preset.objects.to_choose(request.user) if project else [],
-        "filed": sidebar.filed(request, project) if project else None,
+        "presets_to_choose": Preset.objects.list_choices(request.user) if project else [],
+        "filed": sidebar.build_project_context(request, project) if project else None,
         "about_project": _about(request.user, project, preset) if project else None,
         "limit_warning": warning(quota_usages(request.user)),
         **_draft(request.user, conversation),
@@ -107,7 +109,7 @@ def chat_page(
     }
     if request.headers.get("HX-Request") and not request.headers.get("HX-History-Restore-Request"):
         return render(request, "chat/_main.html", context)
-    context |= sidebar.context_of(request)
+    context |= sidebar.build_context(request)
     context["socket_url"] = _socket_url(view)
     return render(request, "chat/page.html", context)
 
@@ -120,7 +122,10 @@ def _settings(
 ) -> dict[str, object]:
     """Return the settings and the figures of the meter, of a chat or of a new one."""
     if conversation:
-        settings, project = ChatSettings.of(conversation), conversation.project_of(person)
+        settings, project = (
+            ChatSettings.for_conversation(conversation),
+            conversation.get_open_project(person),
+        )
     else:
         settings = ChatSettings(preset_version=preset.newest if preset else None)
     takes_memory = not (conversation and conversation.is_temporary)
@@ -142,13 +147,13 @@ def meter_figures(
     for model in ("", *(settings.by_model or ())):
         own = settings.for_model(model)
         message = own.system_message(user, project, takes_memory=takes_memory)
-        most = own.sent_parameters.get("max_output_tokens") if may_read else None
-        figures[model] = [len(message), most]
+        max_output = own.sent_parameters.get("max_output_tokens") if may_read else None
+        figures[model] = [len(message), max_output]
     files = settings.preset_version.files if settings.preset_version else []
     return {
         "meter_figures": json.dumps(figures),
-        "preset_tokens": sum(one.tokens for one in files),
-        "preset_has_images": any(one.has_images for one in files),
+        "preset_tokens": sum(file.tokens for file in files),
+        "preset_has_images": any(file.has_images for file in files),
     }
 
 
@@ -171,15 +176,17 @@ def _used_tokens(
 NO_NOTES: dict[str, object] = {"notice": "", "says_closing_stops": False}
 
 
-def _chosen_preset(request: HttpRequest, project: Project | None) -> Preset | None:
+def _find_preset(request: HttpRequest, project: Project | None) -> Preset | None:
     """Return the preset that the query names, or else the project's, if the person may use it."""
     assert isinstance(request.user, User)
-    named = request.GET.get("preset")
-    pk = uuid_of(named) if named is not None else (project.preset_id if project else None)
-    found: Preset | None = (
+    preset_id = request.GET.get("preset")
+    pk = (
+        parse_uuid(preset_id) if preset_id is not None else (project.preset_id if project else None)
+    )
+    preset: Preset | None = (
         Preset.objects.open_to(request.user).filter(pk=pk).first() if pk else None
     )
-    return found
+    return preset
 
 
 def _about(user: User, project: Project, preset: Preset | None) -> dict[str, bool]:
@@ -198,17 +205,17 @@ def _beginning(
     person: User, project: Project | None, preset: Preset | None
 ) -> tuple[list[str], dict[str, object]]:
     """Return the models to preselect in a new chat, and the notes on its page."""
-    installation, used = Installation.this(), Conversation.model_used_last_by(person)
+    installation, used = Installation.load(), Conversation.find_last_used_model(person)
     notes = {
         "notice": installation.notice,
         # Said once: before the first prompt.
         "says_closing_stops": not (used or installation.finishes(person)),
         "can_choose_closing": installation.closing == Installation.Closing.CHOOSE,
     }
-    return _to_begin_with(project, preset, used, installation), notes
+    return _list_preselected_models(project, preset, used, installation), notes
 
 
-def _shown(
+def _open_requested_view(
     request: HttpRequest, conversation: Conversation | None
 ) -> tuple[UUID | None, ThreadPage | None]:
     """Return the message to scroll to, if any, and the part of the conversation to show.
@@ -222,34 +229,36 @@ def _shown(
     if conversation is None:
         return None, None
     views = {
-        "around": conversation.opened_around,  # where a returning reader was
-        "at": conversation.opened_around,
-        "reply": conversation.opened_around,
-        "through": conversation.opened_at_end,
+        "around": conversation.open_around,  # where a returning reader was
+        "at": conversation.open_around,
+        "reply": conversation.open_around,
+        "through": conversation.open_at_end,
     }
     for name, open_view in views.items():
-        if message := uuid_of(request.GET.get(name, "")):
-            with suppress(NotHere):
+        if message := parse_uuid(request.GET.get(name, "")):
+            with suppress(ChatNotFound):
                 view = open_view(message)
                 return message if name == "at" else None, view
     return None, conversation.view()
 
 
-def _known_to_worker(
+def _load_offers_and_replies(
     upstreams: list[Upstream], conversation: Conversation | None
 ) -> tuple[list[Offer], list[fragments.ReplyView]]:
     """Return the offered models, and the replies running in the conversation so far."""
-    offers = worker().catalogue.known_offers(upstreams)
-    is_live = conversation and (conversation.is_temporary or worker().replies.of(conversation.pk))
+    offers = worker().catalogue.get_cached_offers(upstreams)
+    is_live = conversation and (
+        conversation.is_temporary or worker().replies.for_conversation(conversation.pk)
+    )
     if offers is None or is_live:
-        return async_to_sync(_asked_of_worker)(upstreams, conversation)
+        return async_to_sync(_load_on_event_loop)(upstreams, conversation)
     return offers, []
 
 
-async def _asked_of_worker(
+async def _load_on_event_loop(
     upstreams: list[Upstream], conversation: Conversation | None
 ) -> tuple[list[Offer], list[fragments.ReplyView]]:
-    """Do so on the event loop: only there can an upstream be asked or a running reply be read."""
+    """Load both on the event loop: only there can it ask an upstream or read a running reply."""
     offers = await worker().catalogue.offers(upstreams=upstreams)
     if conversation and conversation.is_temporary:
         worker().temporaries.open(conversation.pk)
@@ -262,25 +271,25 @@ async def _asked_of_worker(
 def models(request: HttpRequest) -> HttpResponse:
     """The model picker and its notes, for a page that did not wait for a slow upstream."""
     assert isinstance(request.user, User)
-    pk = uuid_of(request.GET.get("conversation", ""))
-    conversation = request.user.conversations.kept().filter(pk=pk).first() if pk else None
-    pk = uuid_of(request.GET.get("project", ""))
+    pk = parse_uuid(request.GET.get("conversation", ""))
+    conversation = request.user.conversations.not_trashed().filter(pk=pk).first() if pk else None
+    pk = parse_uuid(request.GET.get("project", ""))
     project = Project.objects.open_to(request.user).filter(pk=pk).first() if pk else None
     connected = async_to_sync(_all_offers)()
-    offers = open_to(connected, permitted(request.user.pk))
-    shown = request.GET.get("model", "")
-    wanted = [] if shown == request.GET.get("stopgap") else [shown]
-    preset = None if conversation else _chosen_preset(request, project)
+    offers = filter_permitted_offers(connected, load_model_access(request.user.pk))
+    shown_model = request.GET.get("model", "")
+    preselected = [] if shown_model == request.GET.get("stopgap") else [shown_model]
+    preset = None if conversation else _find_preset(request, project)
     if conversation:
-        wanted += _models_of(conversation.view())
+        preselected += _list_chosen_models(conversation.view())
     else:
-        used = Conversation.model_used_last_by(request.user)
-        wanted += _to_begin_with(project, preset, used, Installation.this())
+        used = Conversation.find_last_used_model(request.user)
+        preselected += _list_preselected_models(project, preset, used, Installation.load())
     context = {
         "conversation": conversation,
         "project": project,
         "preset": preset,
-        **_models(offers, wanted),
+        **_models(offers, preselected),
         "are_connected": bool(connected),
     }
     return render(request, "chat/_models.html", context)
@@ -290,13 +299,13 @@ async def _all_offers() -> list[Offer]:
     return await worker().catalogue.offers(wait_for_all=True)
 
 
-def _models(offers: list[Offer], wanted: list[str]) -> dict[str, object]:
-    """Return the picker's context, with the first wanted model that is offered as the chosen one.
+def _models(offers: list[Offer], preselected: list[str]) -> dict[str, object]:
+    """Return the picker's context. It chooses the first preselected model that is offered.
 
     If none is, the first one offered is chosen, as a stopgap while more models are awaited.
     """
     offered = {value: (offer, model) for offer in offers for value, model in offer.choices}
-    chosen = next((value for value in (*wanted, *offered) if value in offered), "")
+    chosen = next((value for value in (*preselected, *offered) if value in offered), "")
     offer, model = offered.get(chosen, (None, None))
     return {
         "offers": offers,
@@ -304,17 +313,17 @@ def _models(offers: list[Offer], wanted: list[str]) -> dict[str, object]:
         "controls": offer.upstream.controls_for(model) if offer and model else Controls(),
         "efforts": [NO_EFFORT, *EFFORT_NAMES.items()],
         "awaits_models": any(offer.is_awaited for offer in offers),
-        "stopgap": "" if chosen in wanted else chosen,
+        "stopgap": "" if chosen in preselected else chosen,
     }
 
 
-def _models_of(view: ThreadPage) -> list[str]:
+def _list_chosen_models(view: ThreadPage) -> list[str]:
     """Return the models chosen for a conversation's replies, the last one first."""
     last_first = [*view.beside, *reversed(view.thread)]
     return [fragments.chosen_model(message) for message in last_first]
 
 
-def _to_begin_with(
+def _list_preselected_models(
     project: Project | None,
     preset: Preset | None,
     used: ModelChoice | None,
@@ -325,8 +334,8 @@ def _to_begin_with(
     In order: the model of the preset, of the project, the one the person used last, the
     administrator's default.
     """
-    given = (one.preselected for one in (preset, project) if one)
-    choices = (*given, used, installation.default_choice)
+    preselected = (source.preselected_model for source in (preset, project) if source)
+    choices = (*preselected, used, installation.default_choice)
     return [str(choice) for choice in choices if choice]
 
 
@@ -340,7 +349,7 @@ def _suggestions(
     if project:
         return []
     is_demo = all(offer.upstream.is_demo for offer in offers)
-    return Suggestion.shown() or (SUGGESTIONS if offers and is_demo else ())
+    return Suggestion.list_visible() or (SUGGESTIONS if offers and is_demo else ())
 
 
 def _socket_url(view: ThreadPage | None) -> str:

@@ -9,29 +9,29 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-_ENOUGH = 64 * 1024  # bytes, too many for a full disk
+_PROBE_BYTES = 64 * 1024  # bytes, too many for a full disk
 
 
 class DiskProblem(NamedTuple):
-    """What is wrong and what to do about it, as text for the operator."""
+    """A problem with a folder and its remedy, as text for the operator."""
 
-    found: str
+    finding: str
     remedy: str
 
 
-def problem_of_folder(folder: Path) -> DiskProblem | None:
+def find_folder_problem(folder: Path) -> DiskProblem | None:
     """Return why the app can't write there, or None if it can."""
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
-            file.write(b"\0" * _ENOUGH)
+            file.write(b"\0" * _PROBE_BYTES)
     except OSError as error:
-        return problem_of_error(error, folder)
+        return explain_error(error, folder)
     return None
 
 
-def problem_of_error(error: OSError, folder: Path) -> DiskProblem:
+def explain_error(error: OSError, folder: Path) -> DiskProblem:
     """Explain an error raised by writing to the folder or by creating it."""
-    in_the_way = next((one for one in (folder, *folder.parents) if one.is_file()), None)
+    in_the_way = next((path for path in (folder, *folder.parents) if path.is_file()), None)
     if in_the_way:
         return DiskProblem(
             f"{in_the_way} is a file, not a directory",

@@ -21,35 +21,35 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """One result: `found` is a clause without full stop, `remedy` is sentences on what to do."""
+    """One result: `finding` is a clause without full stop, `remedy` is sentences on what to do."""
 
     what: str
     status: Status
-    found: str
+    finding: str
     remedy: str = ""
     quote: str = ""  # the exact words of what was checked
 
 
-def ok(what: str, found: str, remedy: str = "") -> CheckResult:
-    return CheckResult(what, Status.OK, found, remedy)
+def ok(what: str, finding: str, remedy: str = "") -> CheckResult:
+    return CheckResult(what, Status.OK, finding, remedy)
 
 
-def note(what: str, found: str, remedy: str) -> CheckResult:
-    return CheckResult(what, Status.NOTE, found, remedy)
+def note(what: str, finding: str, remedy: str) -> CheckResult:
+    return CheckResult(what, Status.NOTE, finding, remedy)
 
 
-def warning(what: str, found: str, remedy: str) -> CheckResult:
-    return CheckResult(what, Status.WARNING, found, remedy)
+def warning(what: str, finding: str, remedy: str) -> CheckResult:
+    return CheckResult(what, Status.WARNING, finding, remedy)
 
 
-def failed(what: str, found: str, remedy: str, quote: str = "") -> CheckResult:
-    return CheckResult(what, Status.FAILED, found, remedy, quote)
+def failed(what: str, finding: str, remedy: str, quote: str = "") -> CheckResult:
+    return CheckResult(what, Status.FAILED, finding, remedy, quote)
 
 
-def skipped(what: str, found: str, remedy: str = "") -> CheckResult:
-    return CheckResult(what, Status.SKIPPED, found, remedy)
+def skipped(what: str, finding: str, remedy: str = "") -> CheckResult:
+    return CheckResult(what, Status.SKIPPED, finding, remedy)
 
 
 def printable(text: str) -> str:
     """Replace unprintable characters, such as a terminal's control sequences."""
-    return "".join(one if one.isprintable() else "\ufffd" for one in text)
+    return "".join(character if character.isprintable() else "\ufffd" for character in text)

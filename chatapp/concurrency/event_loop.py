@@ -12,7 +12,7 @@ class TimeSlice:
     def __init__(self) -> None:
         self._began_at = time.monotonic()
 
-    async def give(self) -> None:
+    async def yield_if_used_up(self) -> None:
         """Yield if a slice is used up. Call it between small pieces of work; it rarely waits."""
         took = time.monotonic() - self._began_at
         if took > SLICE_SECONDS:
@@ -35,7 +35,7 @@ class FairLock:
     async def __aenter__(self) -> None:
         await self._lock.acquire()
         try:
-            await self._give()
+            await self._yield_owed_time()
         except BaseException:
             self._lock.release()
             raise
@@ -46,7 +46,7 @@ class FairLock:
         self._taken += self._ended_at - self._began_at
         self._lock.release()
 
-    async def _give(self) -> None:
+    async def _yield_owed_time(self) -> None:
         """Sleep before the next holder, not after the last one, if others are owed a slice."""
         owed = self._taken - (time.monotonic() - self._ended_at)
         if owed > SLICE_SECONDS:

@@ -13,7 +13,7 @@ from chatapp.concurrency.token_bucket import TokenBuckets
 
 logger = logging.getLogger(__name__)
 
-LOOK_AGAIN_SECONDS = 1.0  # for people whose budget was used up
+BUDGET_POLL_SECONDS = 1.0  # for people whose budget was used up
 
 Job = Callable[[], object]
 
@@ -47,7 +47,9 @@ class FairThreads:
                 self._idle.pop()
             elif len(self._threads) < self._number and not self._is_stopped:
                 name = f"{self._name}_{len(self._threads)}"
-                self._threads.append(threading.Thread(target=self._work, name=name, daemon=True))
+                self._threads.append(
+                    threading.Thread(target=self._run_jobs, name=name, daemon=True)
+                )
                 self._threads[-1].start()
             self._changed.notify()
         return waits
@@ -59,9 +61,9 @@ class FairThreads:
             self._waiting.clear()
             self._changed.notify_all()
 
-    def _work(self) -> None:
-        while taken := self._take():
-            person, job = taken
+    def _run_jobs(self) -> None:
+        while next_job := self._wait_for_job():
+            person, job = next_job
             began_at = time.monotonic()
             try:
                 job()
@@ -75,24 +77,24 @@ class FairThreads:
                     self._budgets[person].take(time.monotonic() - began_at)
                 self._changed.notify_all()
 
-    def _take(self) -> tuple[Any, Job] | None:
+    def _wait_for_job(self) -> tuple[Any, Job] | None:
         """Wait for a job and return it with its person; None at the end."""
         with self._changed:
             while not self._is_stopped:
                 for person in self._waiting:
                     if self._may_begin(person):
                         self._idle.discard(threading.get_ident())
-                        return person, self._pop(person)
+                        return person, self._pop_job(person)
                 if not self._waiting:
                     self._idle.add(threading.get_ident())
-                self._changed.wait(LOOK_AGAIN_SECONDS if self._waiting else None)
+                self._changed.wait(BUDGET_POLL_SECONDS if self._waiting else None)
         return None
 
     def _may_begin(self, person: Any) -> bool:
         has_time = self._budgets is None or self._budgets[person].has(0)
         return has_time and self._running[person] < self._each
 
-    def _pop(self, person: Hashable) -> Job:
+    def _pop_job(self, person: Hashable) -> Job:
         """Begin the person's smallest job; the next turn is everybody else's."""
         jobs = self._waiting.pop(person)
         _, _, job = heapq.heappop(jobs)

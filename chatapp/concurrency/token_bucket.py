@@ -7,7 +7,7 @@ Not a library such as aiolimiter, whose callers wait: callers here are refused a
 import time
 from collections.abc import Callable
 
-FEW = 1000  # allowances kept before full ones are dropped
+PRUNING_THRESHOLD = 1000  # allowances kept before full ones are dropped
 
 
 class TokenBucket:
@@ -23,18 +23,18 @@ class TokenBucket:
 
         The debt is bounded, so that anyone who stops asking soon has some again.
         """
-        self._left = max(self._now() - amount, -self._at_once - 1)
+        self._left = max(self._refill() - amount, -self._at_once - 1)
         return self._left
 
     def has(self, amount: float) -> bool:
         """Return whether `amount` can be taken now without going into debt."""
-        return self._now() >= amount
+        return self._refill() >= amount
 
     @property
     def is_full(self) -> bool:
-        return self._now() >= self._at_once
+        return self._refill() >= self._at_once
 
-    def _now(self) -> float:
+    def _refill(self) -> float:
         now = time.monotonic()
         self._left = min(self._at_once, self._left + (now - self._counted_at) * self._a_second)
         self._counted_at = now
@@ -50,14 +50,14 @@ class TokenBuckets(dict[int, TokenBucket]):
     def __init__(self, new: Callable[[], TokenBucket]) -> None:
         super().__init__()
         self._new = new
-        self._many = FEW
+        self._many = PRUNING_THRESHOLD
 
     def __missing__(self, person: int) -> TokenBucket:
         if len(self) >= self._many:
             # Called from several threads, so iterate over a copy.
-            for one, allowance in list(self.items()):
+            for user_id, allowance in list(self.items()):
                 if allowance.is_full:
-                    self.pop(one, None)
-            self._many = max(FEW, 2 * len(self))
+                    self.pop(user_id, None)
+            self._many = max(PRUNING_THRESHOLD, 2 * len(self))
         self[person] = self._new()
         return self[person]

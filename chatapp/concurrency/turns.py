@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 
-# Who is served by what runs in this context, such as a request, a socket or a running reply.
-served: ContextVar[Hashable] = ContextVar("served", default=None)
+# The person served by what runs in this context, such as a request, a socket or a running reply.
+served_person: ContextVar[Hashable] = ContextVar("served", default=None)
 
 
 class Turns:
@@ -27,28 +27,28 @@ class Turns:
 
     async def begin(self, who: Hashable) -> "Turn":
         """Wait for the person's turn and return it; end it in any case."""
-        begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(who, deque()).append(begun)
-        self.go_on()
+        start_signal: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(who, deque()).append(start_signal)
+        self.begin_waiting_jobs()
         turn = Turn(self, who)
         try:
-            await begun
+            await start_signal
         except asyncio.CancelledError:
-            if begun.done() and not begun.cancelled():
+            if start_signal.done() and not start_signal.cancelled():
                 turn.end()
             raise
         asyncio.get_running_loop().call_later(self._long_seconds, turn.stop_counting)
         return turn
 
     @asynccontextmanager
-    async def one(self, who: Hashable) -> AsyncIterator[None]:
+    async def take_turn(self, who: Hashable) -> AsyncIterator[None]:
         turn = await self.begin(who)
         try:
             yield
         finally:
             turn.end()
 
-    def go_on(self) -> None:
+    def begin_waiting_jobs(self) -> None:
         """Begin as many of the waiting jobs as may run now."""
         is_stuck = False
         while self._free and not is_stuck:
@@ -71,15 +71,15 @@ class Turns:
             self._waiting[who] = waiting  # the next turn is everybody else's
         return True
 
-    def give_back(self) -> None:
+    def free_place(self) -> None:
         self._free += 1
-        self.go_on()
+        self.begin_waiting_jobs()
 
-    def leave(self, who: Hashable) -> None:
+    def end_job(self, who: Hashable) -> None:
         self._running[who] -= 1
         if not self._running[who]:
             del self._running[who]
-        self.go_on()
+        self.begin_waiting_jobs()
 
 
 class Turn:
@@ -94,11 +94,11 @@ class Turn:
         """Let another job begin, although this one has not ended."""
         if self._counts:
             self._counts = False
-            self._turns.give_back()
+            self._turns.free_place()
 
     def end(self) -> None:
         """End it. Ending it a second time has no effect."""
         if self._runs:
             self._runs = False
-            self._turns.leave(self._who)
+            self._turns.end_job(self._who)
         self.stop_counting()

@@ -1,4 +1,4 @@
-"""What Django lacks at the database: prepared statements, locks, encrypted fields, errors in words.
+"""Additions to Django's database layer: prepared statements, locks, encrypted fields, error texts.
 
 Imports `checks`.
 """

@@ -30,7 +30,7 @@ def is_locked(error: Exception) -> bool:
 
 
 @contextmanager
-def impatient(connection: BaseDatabaseWrapper, seconds: float = 0.0) -> Iterator[None]:
+def limit_lock_wait(connection: BaseDatabaseWrapper, seconds: float = 0.0) -> Iterator[None]:
     """Limit how long writes wait for SQLite's lock; they fail after that. No effect elsewhere."""
     if connection.vendor != "sqlite":
         yield
@@ -52,6 +52,6 @@ def empty_write_ahead_log(connection: BaseDatabaseWrapper, seconds: float = 0.0)
     """
     if connection.vendor != "sqlite":
         return False
-    with impatient(connection, seconds), connection.cursor() as cursor:
+    with limit_lock_wait(connection, seconds), connection.cursor() as cursor:
         was_busy, *_ = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     return not was_busy

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from chatapp.checks.disk import DiskProblem, problem_of_folder
+from chatapp.checks.disk import DiskProblem, find_folder_problem
 from chatapp.command_line import MANAGE
 
 UPGRADE = f"Run make upgrade, or {MANAGE} migrate."
@@ -14,11 +14,11 @@ def problem_with(database: BaseDatabaseWrapper, error: Exception) -> DiskProblem
     """Return what a database error means, or None if that is unknown."""
     if database.vendor == "sqlite":
         name = str(database.settings_dict["NAME"]).removeprefix("file:").partition("?")[0]
-        return _of_sqlite(Path(name), str(error))
-    return _of_postgresql(error)
+        return _find_sqlite_problem(Path(name), str(error))
+    return _find_postgresql_problem(error)
 
 
-def _of_sqlite(file: Path, text: str) -> DiskProblem | None:
+def _find_sqlite_problem(file: Path, text: str) -> DiskProblem | None:
     if "is locked" in text:
         return DiskProblem(
             f"another program has locked {file}",
@@ -32,7 +32,7 @@ def _of_sqlite(file: Path, text: str) -> DiskProblem | None:
             f"{file} is damaged or not a SQLite database",
             f"Move it away, and restore a backup with {MANAGE} restore.",
         )
-    if problem := problem_of_folder(file.parent):
+    if problem := find_folder_problem(file.parent):
         return problem
     if "readonly" in text or "unable to open" in text:
         return DiskProblem(
@@ -48,7 +48,7 @@ def _of_sqlite(file: Path, text: str) -> DiskProblem | None:
     return None
 
 
-def _of_postgresql(error: BaseException | None) -> DiskProblem | None:
+def _find_postgresql_problem(error: BaseException | None) -> DiskProblem | None:
     import psycopg  # a process on SQLite saves 9 MB
 
     while error and not isinstance(error, psycopg.Error):  # Django wraps it

@@ -20,7 +20,7 @@ class _Keys(models.Field):  # type: ignore[type-arg]
     def get_db_prep_value(
         self, value: Iterable[UUID], connection: BaseDatabaseWrapper, prepared: bool = False
     ) -> str:
-        keys = [one.hex for one in value]
+        keys = [key.hex for key in value]
         return json.dumps(keys) if connection.vendor == "sqlite" else f"{{{','.join(keys)}}}"
 
 

@@ -1,4 +1,4 @@
-"""What the app's two database backends add to Django's: migrations run without triggers.
+"""Schema editors of the app's two database backends, which run migrations without triggers.
 
 See `chatapp.db.triggers` for the reason. Each migration drops them and restores them in its own
 transaction, so processes of the previous version never lack theirs.
@@ -19,13 +19,13 @@ class WithoutTriggers(BaseDatabaseSchemaEditor):
     A migration that isn't atomic keeps them, because others could write while they are gone.
     """
 
-    _dropped: list[Definition] | None = None
+    _dropped_definitions: list[Definition] | None = None
 
     def __enter__(self) -> Self:
         super().__enter__()
         if self.connection.in_atomic_block and not self.collect_sql:
             try:
-                self._dropped = drop_triggers(self.connection)
+                self._dropped_definitions = drop_triggers(self.connection)
             except BaseException:
                 super().__exit__(*sys.exc_info())
                 raise
@@ -37,12 +37,12 @@ class WithoutTriggers(BaseDatabaseSchemaEditor):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if self._dropped is not None and error is None:
+        if self._dropped_definitions is not None and error is None:
             try:
                 for statement in self.deferred_sql:
                     self.execute(statement, None)
                 self.deferred_sql.clear()
-                restore_triggers(self.connection, self._dropped)
+                restore_triggers(self.connection, self._dropped_definitions)
             except BaseException:
                 super().__exit__(*sys.exc_info())
                 raise

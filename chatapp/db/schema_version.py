@@ -1,4 +1,4 @@
-"""Which version's schema the database has, by the migrations that are applied."""
+"""Finds the version of the database's schema by the migrations that are applied."""
 
 from collections.abc import Collection
 from pathlib import Path

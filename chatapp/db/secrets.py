@@ -8,27 +8,27 @@ from encrypted_fields.fields import EncryptedTextField
 
 
 @lru_cache(maxsize=64)  # each turn reads its upstream's key; endpoints keep theirs in memory anyway
-def _decrypted(keys: Fernet | MultiFernet, value: str) -> str:
+def _decrypt_secret(keys: Fernet | MultiFernet, value: str) -> str:
     return str(keys.decrypt(value.encode()), "utf-8")
 
 
-class Unreadable(str):
+class UnreadableSecret(str):
     """A secret that none of the keys decrypts.
 
     As text it is empty, so the ciphertext is never sent anywhere. Saving it again keeps the stored
     value, since the key may come back.
     """
 
-    stored: str
+    ciphertext: str
 
-    def __new__(cls, stored: str) -> "Unreadable":
+    def __new__(cls, ciphertext: str) -> "UnreadableSecret":
         self = super().__new__(cls)
-        self.stored = stored
+        self.ciphertext = ciphertext
         return self
 
 
 class SecretField(EncryptedTextField):  # type: ignore[misc]
-    """A text, "" or None; or `Unreadable`.
+    """A text, "" or None; or `UnreadableSecret`.
 
     The library's own field returns what it can't decrypt as if it were the secret.
     """
@@ -37,16 +37,20 @@ class SecretField(EncryptedTextField):  # type: ignore[misc]
         if not value:
             return value
         try:
-            return _decrypted(self.f, value)
+            return _decrypt_secret(self.f, value)
         except (InvalidToken, UnicodeError):
-            return Unreadable(value)
+            return UnreadableSecret(value)
 
     def to_python(self, value: Any) -> Any:
         """Convert a form's text, which is never an encrypted one."""
         return value if value is None else value if isinstance(value, str) else str(value)
 
     def get_prep_value(self, value: Any) -> Any:
-        return value.stored if isinstance(value, Unreadable) else super().get_prep_value(value)
+        return (
+            value.ciphertext
+            if isinstance(value, UnreadableSecret)
+            else super().get_prep_value(value)
+        )
 
     def deconstruct(self) -> Any:
         """Appear as the library's field in migrations, since the column is the same."""

@@ -17,7 +17,7 @@ from django.db import connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models.signals import post_migrate
 
-Migrated = Callable[[BaseDatabaseWrapper], None]
+MigrateCallback = Callable[[BaseDatabaseWrapper], None]
 
 
 def read_sql(module: str, name: str, vendor: str) -> str:
@@ -47,13 +47,13 @@ def split_script(script: str, vendor: str) -> Iterator[str]:
             statement = ""
 
 
-def after_migrate(model: str, field: str) -> Callable[[Migrated], Migrated]:
+def after_migrate(model: str, field: str) -> Callable[[MigrateCallback], MigrateCallback]:
     """Call the decorated function after each `migrate`, with the connection.
 
     It is not called after migrating back to a version whose model lacks this field.
     """
 
-    def decorate(function: Migrated) -> Migrated:
+    def decorate(function: MigrateCallback) -> MigrateCallback:
         def receive(sender: AppConfig, using: str, apps: Any = global_apps, **_: object) -> None:
             if sender.name == "chatapp" and has_field(apps, model, field):
                 function(connections[using])

@@ -33,11 +33,11 @@ class Parameter(Expression):
     def as_sql(self, *_: object, **__: object) -> tuple[str, Any]:
         return "%s", (self,)
 
-    def filled(self, values: Sequence[object], connection: BaseDatabaseWrapper) -> Any:
+    def prepare_value(self, values: Sequence[object], connection: BaseDatabaseWrapper) -> Any:
         return self.output_field.get_db_prep_value(values[self.number], connection)
 
 
-class _Compiled(NamedTuple):
+class _CompiledQuery(NamedTuple):
     sql: str
     parameters: Sequence[Any]  # slots and constant values
     converters: Sequence[tuple[int, Any, Any]]  # (index, converter, column)
@@ -55,40 +55,44 @@ class Query(Generic[M]):
     ) -> None:
         self._make = make
         self._slots = [Parameter(number, field) for number, field in enumerate(fields)]
-        self._compiled: _Compiled | None = None
+        self._compiled: _CompiledQuery | None = None
 
     def all(self, *values: object) -> list[M]:
         connection = connections[DEFAULT_DB_ALIAS]
-        compiled = self._compiled_for(connection)
-        found = _run(connection, compiled.sql, self._filled(compiled, values, connection))
-        return [compiled.read(_converted(compiled, row, connection)) for row in found.fetchall()]
+        compiled = self._get_compiled(connection)
+        cursor = _run(
+            connection, compiled.sql, self._prepare_parameters(compiled, values, connection)
+        )
+        return [compiled.read(_convert_row(compiled, row, connection)) for row in cursor.fetchall()]
 
     def first(self, *values: object) -> M | None:
         return next(iter(self.all(*values)), None)
 
     def count(self, *values: object) -> int:
         connection = connections[DEFAULT_DB_ALIAS]
-        compiled = self._compiled_for(connection)
+        compiled = self._get_compiled(connection)
         sql = f"SELECT COUNT(*) FROM ({compiled.sql}) AS counted"  # noqa: S608 - the ORM's
-        [count] = _run(connection, sql, self._filled(compiled, values, connection)).fetchone()
+        [count] = _run(
+            connection, sql, self._prepare_parameters(compiled, values, connection)
+        ).fetchone()
         return int(count)
 
-    def _compiled_for(self, connection: BaseDatabaseWrapper) -> _Compiled:
+    def _get_compiled(self, connection: BaseDatabaseWrapper) -> _CompiledQuery:
         if not self._compiled:
             self._compiled = self._compile(connection)
         return self._compiled
 
-    def _compile(self, connection: BaseDatabaseWrapper) -> _Compiled:
+    def _compile(self, connection: BaseDatabaseWrapper) -> _CompiledQuery:
         query = self._make(*self._slots).query
         compiler: Any = query.get_compiler(connection=connection)
         sql, parameters = compiler.as_sql()
         columns = [column for column, *_ in compiler.select]
         converters = [
             (index, convert, column)
-            for index, (found, column) in compiler.get_converters(columns).items()
-            for convert in found
+            for index, (field_converters, column) in compiler.get_converters(columns).items()
+            for convert in field_converters
         ]
-        return _Compiled(sql, parameters, converters, self._reader(query.model, compiler))
+        return _CompiledQuery(sql, parameters, converters, self._reader(query.model, compiler))
 
     def _reader(self, model: Any, compiler: Any) -> Callable[[list[Any]], M]:
         """Build instances as `Model.from_db` does: fields that are not in the row are deferred.
@@ -103,30 +107,32 @@ class Query(Generic[M]):
         annotations = (compiler.annotation_col_map or {}).items()
 
         def read(values: list[Any]) -> Any:
-            one = model.__new__(model)
-            one.__dict__.update(zip(attributes, values[own], strict=True))
-            state = one.__dict__["_state"] = ModelState()
+            instance = model.__new__(model)
+            instance.__dict__.update(zip(attributes, values[own], strict=True))
+            state = instance.__dict__["_state"] = ModelState()
             state.adding, state.db = False, DEFAULT_DB_ALIAS
             for populator in populators:
-                populator.populate(values, one)
+                populator.populate(values, instance)
             for name, index in annotations:
-                setattr(one, name, values[index])
-            return one
+                setattr(instance, name, values[index])
+            return instance
 
         return read
 
     @staticmethod
-    def _filled(
-        compiled: _Compiled, values: Sequence[object], connection: BaseDatabaseWrapper
+    def _prepare_parameters(
+        compiled: _CompiledQuery, values: Sequence[object], connection: BaseDatabaseWrapper
     ) -> list[object]:
         return [
-            parameter.filled(values, connection) if isinstance(parameter, Parameter) else parameter
+            parameter.prepare_value(values, connection)
+            if isinstance(parameter, Parameter)
+            else parameter
             for parameter in compiled.parameters
         ]
 
 
-def _converted(
-    compiled: _Compiled, row: Sequence[object], connection: BaseDatabaseWrapper
+def _convert_row(
+    compiled: _CompiledQuery, row: Sequence[object], connection: BaseDatabaseWrapper
 ) -> list[object]:
     values = list(row)
     for index, convert, column in compiled.converters:
@@ -149,25 +155,25 @@ class PreparedIn(Generic[M]):
         self._query = Query(make, *[field] * self.AT_ONCE)
 
     def all(self, values: Iterable[object]) -> list[M]:
-        wanted = list(values)
-        found: list[M] = []
-        for start in range(0, len(wanted), self.AT_ONCE):
-            some = wanted[start : start + self.AT_ONCE]
-            found += self._query.all(*some, *[some[-1]] * (self.AT_ONCE - len(some)))
-        return found
+        all_values = list(values)
+        instances: list[M] = []
+        for start in range(0, len(all_values), self.AT_ONCE):
+            batch = all_values[start : start + self.AT_ONCE]
+            instances += self._query.all(*batch, *[batch[-1]] * (self.AT_ONCE - len(batch)))
+        return instances
 
 
-def build(model: type[M], /, **given: object) -> M:
+def build(model: type[M], /, **values: object) -> M:
     """Return a new instance in a third of the model's own time; sends no init signals."""
     constants, factories = _defaults(model)
-    one = model.__new__(model)
-    one.__dict__.update(constants, _state=ModelState())
+    instance = model.__new__(model)
+    instance.__dict__.update(constants, _state=ModelState())
     for name, make in factories.items():
-        if name not in given:
-            one.__dict__[name] = make()
-    for name, value in given.items():
-        setattr(one, name, value)
-    return one
+        if name not in values:
+            instance.__dict__[name] = make()
+    for name, value in values.items():
+        setattr(instance, name, value)
+    return instance
 
 
 @cache
@@ -190,9 +196,9 @@ class Insert:
 
     def __init__(self, model: type[models.Model], replacing: Iterable[str] = ()) -> None:
         fields = model._meta.concrete_fields
-        self._columns = [(one, one.attname, _PLAIN.get(type(one))) for one in fields]
+        self._columns = [(field, field.attname, _PLAIN.get(type(field))) for field in fields]
         # Some of these get their value only in `pre_save`.
-        self._times = [one for one in fields if isinstance(one, models.DateField)]
+        self._times = [field for field in fields if isinstance(field, models.DateField)]
         columns = ", ".join(_column(field) for field in fields)
         self._values = f"({', '.join(['%s'] * len(fields))})"
         self._sql = f"INSERT INTO {model._meta.db_table} ({columns}) VALUES {self._values}"  # noqa: S608 - our own names
@@ -204,22 +210,22 @@ class Insert:
     def sql(self) -> str:
         return self._sql
 
-    def row(self, one: models.Model, connection: BaseDatabaseWrapper) -> list[Any]:
+    def row(self, instance: models.Model, connection: BaseDatabaseWrapper) -> list[Any]:
         for field in self._times:
-            field.pre_save(one, add=True)
-        has = vars(one)
+            field.pre_save(instance, add=True)
+        has = vars(instance)
         return [  # most values pass unchanged: calling the field for each would double the time
             value
             if (value := has[name]) is None or type(value) is plain
-            else _stored(field, value, connection)
+            else _prepare_value(field, value, connection)
             for field, name, plain in self._columns
         ]
 
     def run(self, *objects: models.Model) -> None:
         connection = connections[DEFAULT_DB_ALIAS]
-        _run_many(connection, self._sql, [self.row(one, connection) for one in objects])
-        for one in objects:
-            one._state.adding, one._state.db = False, connection.alias  # noqa: SLF001 - as `save` does
+        _run_many(connection, self._sql, [self.row(row, connection) for row in objects])
+        for instance in objects:
+            instance._state.adding, instance._state.db = False, connection.alias  # noqa: SLF001 - as `save` does
 
     def run_as_one(self, *objects: models.Model) -> None:
         """Insert all in one statement, so that PostgreSQL's statement triggers run once."""
@@ -228,7 +234,7 @@ class Insert:
             self.run(*objects)
             return
         values = ", ".join([self._values] * len(objects))
-        rows = [value for one in objects for value in self.row(one, connection)]
+        rows = [value for instance in objects for value in self.row(instance, connection)]
         _run(connection, self._sql.replace(self._values, values, 1), rows)
 
 
@@ -239,10 +245,11 @@ class Update:
         self, model: type[models.Model], fields: Iterable[str], where: Iterable[str] = ("id",)
     ) -> None:
         by_name = {field.name: field for field in model._meta.concrete_fields}
-        sets, conditions = [by_name[one] for one in fields], [by_name[one] for one in where]
+        sets, conditions = [by_name[name] for name in fields], [by_name[name] for name in where]
         self._fields = [*sets, *conditions]
         self._sql = (
-            f"UPDATE {model._meta.db_table} SET {', '.join(f'{_column(one)} = %s' for one in sets)}"  # noqa: S608 - our own names
+            f"UPDATE {model._meta.db_table} SET "  # noqa: S608 - our own names
+            f"{', '.join(f'{_column(field)} = %s' for field in sets)}"
             f" WHERE {' AND '.join(f'{_column(condition)} = %s' for condition in conditions)}"
         )
 
@@ -250,13 +257,16 @@ class Update:
     def sql(self) -> str:
         return self._sql
 
-    def row(self, one: models.Model, connection: BaseDatabaseWrapper) -> list[Any]:
-        return [_stored(field, getattr(one, field.attname), connection) for field in self._fields]
+    def row(self, instance: models.Model, connection: BaseDatabaseWrapper) -> list[Any]:
+        return [
+            _prepare_value(field, getattr(instance, field.attname), connection)
+            for field in self._fields
+        ]
 
     def run(self, *objects: models.Model) -> int:
         """Update the rows and return how many matched."""
         connection = connections[DEFAULT_DB_ALIAS]
-        rows = [self.row(one, connection) for one in objects]
+        rows = [self.row(instance, connection) for instance in objects]
         return int(_run_many(connection, self._sql, rows).rowcount)
 
 
@@ -270,16 +280,20 @@ def run_together(*pairs: Pair) -> None:
     """
     connection = connections[DEFAULT_DB_ALIAS]
     if connection.vendor == "sqlite":
-        for statement, one in pairs:
-            statement.run(one)
+        for statement, instance in pairs:
+            statement.run(instance)
         return
-    _run(connection, *_together(pairs, connection))
+    _run(connection, *_combine_statements(pairs, connection))
 
 
-def _together(pairs: Sequence[Pair], connection: BaseDatabaseWrapper) -> tuple[str, list[Any]]:
+def _combine_statements(
+    pairs: Sequence[Pair], connection: BaseDatabaseWrapper
+) -> tuple[str, list[Any]]:
     *others, last = (statement.sql for statement, _ in pairs)
     parts = ", ".join(f"part{number} AS ({sql})" for number, sql in enumerate(others))
-    values = [value for statement, one in pairs for value in statement.row(one, connection)]
+    values = [
+        value for statement, instance in pairs for value in statement.row(instance, connection)
+    ]
     return f"WITH {parts} {last}", values
 
 
@@ -295,22 +309,22 @@ _PLAIN = {
 }
 
 
-def _stored(field: Any, value: Any, connection: BaseDatabaseWrapper) -> Any:
+def _prepare_value(field: Any, value: Any, connection: BaseDatabaseWrapper) -> Any:
     """A value in the form that the database takes."""
     if value is None or type(value) is _PLAIN.get(type(field)):
         return value
     if type(value) is UUID:
-        return _adapted(value, connection)
+        return _adapt_uuid(value, connection)
     return field.get_db_prep_save(value, connection)
 
 
-def rows(sql: str, values: Iterable[object]) -> list[Any]:
+def fetch_rows(sql: str, values: Iterable[object]) -> list[Any]:
     """Run our own SQL with Python values; return its rows as the database returns them."""
     connection = connections[DEFAULT_DB_ALIAS]
-    return _run(connection, sql, [_adapted(value, connection) for value in values]).fetchall()  # type: ignore[no-any-return]
+    return _run(connection, sql, [_adapt_uuid(value, connection) for value in values]).fetchall()  # type: ignore[no-any-return]
 
 
-def _adapted(value: object, connection: BaseDatabaseWrapper) -> object:
+def _adapt_uuid(value: object, connection: BaseDatabaseWrapper) -> object:
     if isinstance(value, UUID) and not connection.features.has_native_uuid_field:
         return value.hex
     return value

@@ -30,11 +30,11 @@ RETRY_SECONDS = 0.1
 SCRATCH_SCHEMA = "chatapp_expected_triggers"
 
 # SQLite looks at all triggers when it renames a table, so those of others are included.
-IN_SQLITE = [
+SQLITE_DEFINITIONS = [
     "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE type IN ('trigger', 'view')"
     " ORDER BY rowid"
 ]
-IN_POSTGRESQL = [
+POSTGRESQL_DEFINITIONS = [
     """
 SELECT 'view', relname, '',
   'CREATE VIEW ' || quote_ident(relname) || ' AS ' || pg_get_viewdef(oid), ''
@@ -138,8 +138,14 @@ def are_current(connection: BaseDatabaseWrapper, apps: Any = installed_apps) -> 
 
 def find_differences(connection: BaseDatabaseWrapper, apps: Any = installed_apps) -> list[str]:
     """Return the names of triggers and views that are missing, changed or unknown."""
-    expected = {_comparable(one) for one in _expected_definitions(connection, apps)}
-    existing = {_comparable(one) for one in read_definitions(connection) if one.is_ours}
+    expected = {
+        _normalize_definition(definition) for definition in _expected_definitions(connection, apps)
+    }
+    existing = {
+        _normalize_definition(definition)
+        for definition in read_definitions(connection)
+        if definition.is_ours
+    }
     return sorted({definition.name for definition in expected ^ existing})
 
 
@@ -147,7 +153,9 @@ def read_definitions(connection: BaseDatabaseWrapper) -> list[Definition]:
     """Return the triggers and views in the database, each after those it may depend on."""
     definitions = []
     with connection.cursor() as cursor:
-        for query in IN_SQLITE if connection.vendor == "sqlite" else IN_POSTGRESQL:
+        for query in (
+            SQLITE_DEFINITIONS if connection.vendor == "sqlite" else POSTGRESQL_DEFINITIONS
+        ):
             cursor.execute(query)
             definitions += [Definition(*row) for row in cursor.fetchall()]
     return definitions
@@ -190,12 +198,12 @@ def _expected_definitions(connection: BaseDatabaseWrapper, apps: Any) -> list[De
     scripts = [source.script(connection.vendor) for source in _sources_for(apps)]
     if connection.vendor == "postgresql":
         return _definitions_in_scratch(connection, scripts)
-    statements = (one for script in scripts for one in split_script(script, "sqlite"))
-    created = ((CREATED_IN_SQLITE.search(one), one) for one in statements)
+    statements = (statement for script in scripts for statement in split_script(script, "sqlite"))
+    created = ((CREATED_IN_SQLITE.search(statement), statement) for statement in statements)
     return [
-        Definition(found["kind"].lower(), found["name"], found["table"], one[found.start() :])
-        for found, one in created
-        if found
+        Definition(match["kind"].lower(), match["name"], match["table"], statement[match.start() :])
+        for match, statement in created
+        if match
     ]
 
 
@@ -219,7 +227,7 @@ def _definitions_in_scratch(
         return read_definitions(connection)
 
 
-def _comparable(definition: Definition) -> Definition:
+def _normalize_definition(definition: Definition) -> Definition:
     """Return the definition without what differs between equal ones: the names of schemas, IF NOT
     EXISTS and the final semicolon."""
     sql, function = (
@@ -255,7 +263,7 @@ def _lock_tables(connection: BaseDatabaseWrapper) -> None:
         if not tables:
             return
         cursor.execute(f"SET LOCAL lock_timeout TO '{LOCK_TIMEOUT}'")
-        has_told = False
+        has_logged = False
         while True:
             try:
                 with _savepoint(connection):
@@ -264,9 +272,9 @@ def _lock_tables(connection: BaseDatabaseWrapper) -> None:
             except OperationalError as error:
                 if "lock timeout" not in str(error):
                     raise
-                if not has_told:
+                if not has_logged:
                     logger.info("Waiting for other sessions to release the tables")
-                has_told = True
+                has_logged = True
                 time.sleep(RETRY_SECONDS)
         cursor.execute("SET LOCAL lock_timeout TO DEFAULT")
 

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from chatapp.demo.calling import answer_from, calls_endlessly, script_with_tools
-from chatapp.demo.continuing import asks_to_continue, rest_of
+from chatapp.demo.continuing import asks_to_continue, find_rest
 from chatapp.demo.failures import (
     FAILURES,
-    OfOneModel,
+    ModelFailure,
     Outcome,
-    Passing,
-    Refusing,
+    ParameterRefusal,
+    TransientFailure,
     list_of_failures,
 )
 from chatapp.demo.files import answer_about_files
@@ -24,7 +24,7 @@ from chatapp.demo.help_text import closest_sections
 from chatapp.demo.requests import Function, Message
 from chatapp.demo.script import OPENINGS, Script
 from chatapp.demo.showpieces import ALIASES, SHOWPIECES, Showpiece
-from chatapp.demo.titling import title_asked_for
+from chatapp.demo.titling import make_title
 
 # The rest of a longer question is ignored.
 READ_CHARACTERS = 2000
@@ -102,7 +102,7 @@ def script_for(
     `tools` are the tools that the request offers. With `reasons`, the script has reasoning first,
     except when it continues an earlier answer.
     """
-    said: list[str] = []
+    pieces: list[str] = []
     results: list[str] = []
     turns = [message for message in messages if message.role not in ("system", "developer")]
     while turns and (turns[-1].role != "user" or asks_to_continue(turns[-1].text)):
@@ -110,54 +110,54 @@ def script_for(
         if turn.role in ("tool", "function"):
             results.insert(0, turn.text)
         elif turn.role == "assistant" and not turn.tool_calls:
-            said.insert(0, turn.text)
-    asked = turns[-1] if turns else Message("user")
-    outcome = fresh_script(asked, tools, results, reasons and not said)
-    return continuation(outcome, said) if said else outcome
+            pieces.insert(0, turn.text)
+    last_message = turns[-1] if turns else Message("user")
+    outcome = fresh_script(last_message, tools, results, reasons and not pieces)
+    return continue_answer(outcome, pieces) if pieces else outcome
 
 
-def continuation(outcome: Outcome, said: Sequence[str]) -> Script:
-    """Return the rest of an answer after the pieces in `said`."""
-    if isinstance(outcome, Passing | Refusing | OfOneModel):
+def continue_answer(outcome: Outcome, pieces: Sequence[str]) -> Script:
+    """Return the rest of an answer after these pieces of it."""
+    if isinstance(outcome, TransientFailure | ParameterRefusal | ModelFailure):
         outcome = outcome.script
     answer = outcome.whole_answer if isinstance(outcome, Script) else ""
-    rests = (rest_after(said, opening + answer) for opening in OPENINGS)
-    rest = next((rest for rest in rests if rest is not None), None)
-    if rest is None:
-        return Script(signed(NOT_MINE))
-    return Script(rest or signed(NOTHING_LEFT))
+    remainders = (find_rest_after(pieces, opening + answer) for opening in OPENINGS)
+    remainder = next((rest for rest in remainders if rest is not None), None)
+    if remainder is None:
+        return Script(sign_answer(NOT_MINE))
+    return Script(remainder or sign_answer(NOTHING_LEFT))
 
 
-def rest_after(said: Sequence[str], answer: str) -> str | None:
-    """Return what follows the pieces `said` in `answer`, or None if it does not begin with them."""
-    rest: str | None = answer
-    for piece in said:
-        rest = rest_of(rest, piece) if rest is not None else None
-    return rest
+def find_rest_after(pieces: Sequence[str], answer: str) -> str | None:
+    """Return what follows the pieces in `answer`, or None if it does not begin with them."""
+    remainder: str | None = answer
+    for piece in pieces:
+        remainder = find_rest(remainder, piece) if remainder is not None else None
+    return remainder
 
 
 def fresh_script(
-    asked: Message, tools: Sequence[Function], results: Sequence[str], reasons: bool
+    message: Message, tools: Sequence[Function], results: Sequence[str], reasons: bool
 ) -> Outcome:
     """Return the answer to a question, given the tool results so far."""
-    question = asked.question[:READ_CHARACTERS]
-    if title := title_asked_for(question):
+    question = message.question[:READ_CHARACTERS]
+    if title := make_title(question):
         return Script(title)
     plain = " ".join(question.lower().split()).rstrip(".!? ")
     if wish := ASKED_TO_FAIL.fullmatch(plain):
         failure = FAILURES.get(wish[1])
-        return failure.outcome if failure else Script(signed(FAILURE_LIST))
+        return failure.outcome if failure else Script(sign_answer(FAILURE_LIST))
     if results and not calls_endlessly(question):
         thought, script = "The results are here, so I'll quote them.", Script(answer_from(results))
     elif calling := script_with_tools(question, tools):
         thought, script = "This is about tools, so I'll look at the ones I was offered.", calling
-    elif files := answer_about_files(asked):
+    elif files := answer_about_files(message):
         thought, script = "There are files with this question, so I'll list them.", Script(files)
     else:
         thought, script = thought_and_script(plain)
     return replace(
         script,
-        answer=script.answer and signed(script.answer),
+        answer=script.answer and sign_answer(script.answer),
         reasoning=reasoning(question, thought) if reasons else "",
     )
 
@@ -170,8 +170,8 @@ def thought_and_script(plain: str) -> tuple[str, Script]:
         return "That is kind. A few friendly words and a hint are the right answer.", Script(
             courtesy
         )
-    if found := closest_sections(plain):
-        section, *others = found
+    if sections := closest_sections(plain):
+        section, *others = sections
         thought = f'The help has a section that fits, "{section.title}", and I\'ll quote that.'
         titles = [section.title for section in others[:2]]
         return thought, Script(help_answer(section.title, section.body, titles))
@@ -210,5 +210,5 @@ reasoning appears, and how it folds away when the answer begins. I'll stick to w
 this app, and say at the end what I am."""
 
 
-def signed(answer: str) -> str:
+def sign_answer(answer: str) -> str:
     return f"{answer}\n\n{SIGNATURE}"

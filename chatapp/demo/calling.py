@@ -34,7 +34,7 @@ def script_with_tools(question: str, tools: Sequence[Function]) -> Script | None
     plain = question.strip().rstrip(".!?")
     if TOOLS.fullmatch(plain):
         return Script(list_of_tools(tools))
-    if calls := calls_named(question, tools):
+    if calls := parse_calls(question, tools):
         return calls
     tool = time_tool(tools)
     is_broken, is_deprecated = BROKEN.fullmatch(plain), FUNCTION_CALL.fullmatch(plain)
@@ -44,10 +44,14 @@ def script_with_tools(question: str, tools: Sequence[Function]) -> Script | None
         tool = tool or tools[0]
         arguments = '{"timezone": "Europe/Vien' if is_broken else "{}"
         ending = Ending.FUNCTION_CALL if is_deprecated else Ending.TOOL_CALLS
-        return calling(Call(tool.name, arguments), ending=ending)
+        return build_call_script(Call(tool.name, arguments), ending=ending)
     if not ASKS_FOR_THE_TIME.fullmatch(plain):
         return None
-    return calling(Call(tool.name, time_arguments(question, tool))) if tool else Script(NO_CLOCK)
+    return (
+        build_call_script(Call(tool.name, time_arguments(question, tool)))
+        if tool
+        else Script(NO_CLOCK)
+    )
 
 
 def calls_endlessly(question: str) -> bool:
@@ -55,25 +59,29 @@ def calls_endlessly(question: str) -> bool:
     return ENDLESS.fullmatch(question.strip().rstrip(".!?")) is not None
 
 
-def calls_named(question: str, tools: Sequence[Function]) -> Script | None:
+def parse_calls(question: str, tools: Sequence[Function]) -> Script | None:
     """Return the calls in a question that consists of lines such as `call NAME {"a": 1}`.
 
     Without arguments, a line needs the name of an offered tool or the word "tool", to tell it from
     other questions.
     """
-    found = [CALL.fullmatch(line) for line in question.splitlines() if line.strip()]
-    known = {tool.name for tool in tools}
-    matches = [match for match in found if match and (match[1] or match[3] or match[2] in known)]
-    if not matches or len(matches) < len(found):
+    line_matches = [CALL.fullmatch(line) for line in question.splitlines() if line.strip()]
+    tool_names = {tool.name for tool in tools}
+    matches = [
+        match
+        for match in line_matches
+        if match and (match[1] or match[3] or match[2] in tool_names)
+    ]
+    if not matches or len(matches) < len(line_matches):
         return None
     calls = [Call(match[2], (match[3] or "{}").strip()) for match in matches]
-    unknown = [call.name for call in calls if call.name not in known]
+    unknown = [call.name for call in calls if call.name not in tool_names]
     if unknown:
         return Script(f"I was not offered a tool named `{unknown[0]}`. {list_of_tools(tools)}")
-    return calling(*calls)
+    return build_call_script(*calls)
 
 
-def calling(*calls: Call, ending: Ending = Ending.TOOL_CALLS) -> Script:
+def build_call_script(*calls: Call, ending: Ending = Ending.TOOL_CALLS) -> Script:
     return Script(calls=calls, ending=ending)
 
 

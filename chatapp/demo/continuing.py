@@ -17,15 +17,15 @@ def asks_to_continue(text: str) -> bool:
     return is_wish and REQUEST.match(text) is not None
 
 
-def rest_of(whole: str, said: str) -> str | None:
-    """Return what follows `said` in `whole`, or None if `whole` does not begin with it.
+def find_rest(whole: str, beginning: str) -> str | None:
+    """Return what follows `beginning` in `whole`, or None if `whole` does not begin with it.
 
-    White space at the end of `said` may have been lost. If `said` stopped inside a code block, the
-    rest reopens it, because it is shown as a separate message.
+    White space at the end of `beginning` may have been lost. If `beginning` stopped inside a code
+    block, the rest reopens it, because it is shown as a separate message.
     """
-    said = said.rstrip()
-    if not whole.startswith(said):
+    beginning = beginning.rstrip()
+    if not whole.startswith(beginning):
         return None
-    fences = FENCE.findall(said)
-    rest = whole[len(said) :]
-    return f"{fences[-1]}\n" + rest.removeprefix("\n") if len(fences) % 2 else rest
+    fences = FENCE.findall(beginning)
+    remainder = whole[len(beginning) :]
+    return f"{fences[-1]}\n" + remainder.removeprefix("\n") if len(fences) % 2 else remainder

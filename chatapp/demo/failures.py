@@ -12,7 +12,7 @@ HOUR = 3600.0
 EVENT_STREAM = "text/event-stream"
 
 
-class Passing(NamedTuple):
+class TransientFailure(NamedTuple):
     """A failure that passes: the first `times` tries get `error`, the next one gets `script`."""
 
     error: ApiError
@@ -20,7 +20,7 @@ class Passing(NamedTuple):
     script: Script
 
 
-class Refusing(NamedTuple):
+class ParameterRefusal(NamedTuple):
     """A refusal of a parameter: a request that has it gets `error`, another one gets `script`."""
 
     parameter: str
@@ -28,7 +28,7 @@ class Refusing(NamedTuple):
     script: Script
 
 
-class OfOneModel(NamedTuple):
+class ModelFailure(NamedTuple):
     """A failure of one model: `model` gets `error`, the others `script`."""
 
     model: str
@@ -37,28 +37,31 @@ class OfOneModel(NamedTuple):
 
 
 # The result of a request. A recording is used for a malformed response.
-Outcome = Script | ApiError | Passing | Refusing | OfOneModel | Recording
+Outcome = Script | ApiError | TransientFailure | ParameterRefusal | ModelFailure | Recording
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A failure with its description, `what`, for the list."""
+    """A failure with its description for the list."""
 
-    what: str
+    description: str
     outcome: Outcome
 
 
-def breaking(ending: Ending, what: str) -> Script:
+def build_broken_reply(ending: Ending, event_words: str) -> Script:
     """Return a reply that says a little, then ends as `ending` with the rest of its text unsent."""
-    said = f"You asked this demo to fail, so this answer is about to {what}. A few words more, and"
+    text = (
+        f"You asked this demo to fail, so this answer is about to {event_words}. "
+        "A few words more, and"
+    )
     unsaid = """ this is the part that you see only after **Continue**. The text before it \
 was saved, and this follows on from it, as it would with a real model.
 
 *This is chatapp's built-in demo, not a language model.*"""
-    return Script(said, ending=ending, unsaid=unsaid)
+    return Script(text, ending=ending, unsaid=unsaid)
 
 
-def limited(seconds: int) -> ApiError:
+def build_rate_limit_error(seconds: int) -> ApiError:
     return ApiError(
         429,
         f"Rate limit reached. Please try again in {seconds} seconds.",
@@ -68,24 +71,24 @@ def limited(seconds: int) -> ApiError:
     )
 
 
-def failing(status: int, message: str, type: str = "server_error") -> ApiError:
+def build_error(status: int, message: str, type: str = "server_error") -> ApiError:
     return ApiError(status, message, type=type)
 
 
-def sending(*pieces: bytes, media_type: str = EVENT_STREAM) -> Recording:
+def build_response(*pieces: bytes, media_type: str = EVENT_STREAM) -> Recording:
     """Return a response of status 200 with `pieces` as its body, sent without waiting."""
     reads = tuple(Read(0.0, piece) for piece in pieces)
     return Recording("auto", "demo", reads, headers={"content-type": media_type})
 
 
-OVERLOADED = failing(503, "The engine is overloaded, please try again.")
-AT_LAST = Script(
+OVERLOADED = build_error(503, "The engine is overloaded, please try again.")
+ANSWER_AFTER_RETRIES = Script(
     """This is the answer, after one or more failed tries. The app tried again automatically, \
 since no text had arrived, and you saw it try.
 
 *This is chatapp's built-in demo, not a language model.*"""
 )
-WITHOUT_IT = Script(
+ANSWER_WITHOUT_PARAMETER = Script(
     """This is the answer, since the request did not have the parameter that I refuse. Set it for \
 this chat and ask again to see me refuse it.
 
@@ -110,7 +113,7 @@ FIRST_HALF = b'data: {"choices":[{"index":0,"delta":{"content":"Half of an answe
 DONE = b"data: [DONE]\n\n"
 
 
-def finishing(word: str) -> bytes:
+def build_finish_chunk(word: str) -> bytes:
     return f'data: {{"choices":[{{"delta":{{}},"finish_reason":"{word}"}}]}}\n\n'.encode()
 
 
@@ -127,31 +130,36 @@ STATUSES = {
         "the model is unknown",
         ApiError(404, "The model does not exist.", code="model_not_found", param="model"),
     ),
-    "408": Failure("the request took too long", failing(408, "Request timed out.", "timeout")),
-    "409": Failure("a conflict with another request", failing(409, "Conflict.", "conflict")),
+    "408": Failure("the request took too long", build_error(408, "Request timed out.", "timeout")),
+    "409": Failure("a conflict with another request", build_error(409, "Conflict.", "conflict")),
     "429": Failure(
         f"too many requests, with `Retry-After: {RETRY_AFTER_SECONDS}`",
-        limited(RETRY_AFTER_SECONDS),
+        build_rate_limit_error(RETRY_AFTER_SECONDS),
     ),
-    "500": Failure("the model's server fails", failing(500, "The server had an error.")),
+    "500": Failure("the model's server fails", build_error(500, "The server had an error.")),
     "503": Failure("the model's server is overloaded", OVERLOADED),
     "529": Failure(
-        "the same, with another status", failing(529, "Overloaded.", "overloaded_error")
+        "the same, with another status", build_error(529, "Overloaded.", "overloaded_error")
     ),
 }
 
-PASSING = {
-    "503 once": Failure("a 503, and then an answer", Passing(OVERLOADED, 1, AT_LAST)),
-    "503 twice": Failure("two 503s, and then an answer", Passing(OVERLOADED, 2, AT_LAST)),
+TRANSIENT_FAILURES = {
+    "503 once": Failure(
+        "a 503, and then an answer", TransientFailure(OVERLOADED, 1, ANSWER_AFTER_RETRIES)
+    ),
+    "503 twice": Failure(
+        "two 503s, and then an answer", TransientFailure(OVERLOADED, 2, ANSWER_AFTER_RETRIES)
+    ),
     "429 once": Failure(
-        "a 429 with `Retry-After: 2`, and then an answer", Passing(limited(2), 1, AT_LAST)
+        "a 429 with `Retry-After: 2`, and then an answer",
+        TransientFailure(build_rate_limit_error(2), 1, ANSWER_AFTER_RETRIES),
     ),
 }
 
-REFUSING = {
+PARAMETER_REFUSALS = {
     "temperature": Failure(
         "the model takes no `temperature`, if this chat sets one",
-        Refusing(
+        ParameterRefusal(
             "temperature",
             ApiError(
                 400,
@@ -159,12 +167,12 @@ REFUSING = {
                 code="unsupported_parameter",
                 param="temperature",
             ),
-            WITHOUT_IT,
+            ANSWER_WITHOUT_PARAMETER,
         ),
     ),
     "effort": Failure(
         "the model doesn't take this chat's reasoning effort, but might take another",
-        Refusing(
+        ParameterRefusal(
             "reasoning_effort",
             ApiError(
                 400,
@@ -173,24 +181,24 @@ REFUSING = {
                 code="unsupported_value",
                 param="reasoning_effort",
             ),
-            WITHOUT_IT,
+            ANSWER_WITHOUT_PARAMETER,
         ),
     ),
 }
 
-INSTEAD = Script(
+FALLBACK_ANSWER = Script(
     """This is the answer of a model that does not fail. If you asked `demo-reasoner`, an \
 administrator has named the model that answered as its fallback, and the reply says so.
 
 *This is chatapp's built-in demo, not a language model.*"""
 )
-OF_ONE_MODEL = {
+MODEL_FAILURES = {
     f"{name} of demo-reasoner": Failure(
         f"{what} with the model `demo-reasoner`; the others answer",
-        OfOneModel("demo-reasoner", error, INSTEAD),
+        ModelFailure("demo-reasoner", error, FALLBACK_ANSWER),
     )
     for name, what, error in (
-        ("429", "too many requests", limited(RETRY_AFTER_SECONDS)),
+        ("429", "too many requests", build_rate_limit_error(RETRY_AFTER_SECONDS)),
         ("503", "an overloaded server", OVERLOADED),
     )
 }
@@ -198,49 +206,55 @@ OF_ONE_MODEL = {
 BREAKING = {
     "after 200": Failure(
         "an error in the middle of the answer",
-        breaking(Ending.ERROR, "be interrupted by an error"),
+        build_broken_reply(Ending.ERROR, "be interrupted by an error"),
     ),
     "event": Failure(
         "the same, as an SSE event named `error`",
-        sending(FIRST_HALF, b"event: error\ndata: the model ran out of memory\n\n", DONE),
+        build_response(FIRST_HALF, b"event: error\ndata: the model ran out of memory\n\n", DONE),
     ),
     "cut off": Failure(
         "the connection ends in the middle of the answer",
-        breaking(Ending.CUT_OFF, "lose its connection"),
+        build_broken_reply(Ending.CUT_OFF, "lose its connection"),
     ),
-    "done": Failure("`[DONE]` arrives in the middle of the answer", sending(FIRST_HALF, DONE)),
+    "done": Failure(
+        "`[DONE]` arrives in the middle of the answer", build_response(FIRST_HALF, DONE)
+    ),
     "stall": Failure(
         "the answer stalls; press Stop, or wait to see what the app does",
-        breaking(Ending.STALL, "fall silent"),
+        build_broken_reply(Ending.STALL, "fall silent"),
     ),
 }
 
 ENDING = {
     "length": Failure(
         "the answer reaches its length limit",
-        breaking(Ending.LENGTH, "reach its length limit"),
+        build_broken_reply(Ending.LENGTH, "reach its length limit"),
     ),
     "content filter": Failure(
         "a content filter ends the answer",
-        breaking(Ending.CONTENT_FILTER, "be ended by a content filter"),
+        build_broken_reply(Ending.CONTENT_FILTER, "be ended by a content filter"),
     ),
     "refusal": Failure("the model refuses", REFUSAL),
-    "no answer": Failure("the model stops before its first word", sending(finishing("stop"), DONE)),
+    "no answer": Failure(
+        "the model stops before its first word", build_response(build_finish_chunk("stop"), DONE)
+    ),
     "odd word": Failure(
         "the answer ends with an unknown `finish_reason`",
-        sending(FIRST_HALF, finishing("gave_up"), DONE),
+        build_response(FIRST_HALF, build_finish_chunk("gave_up"), DONE),
     ),
 }
 
 ANSWERING_STRANGELY = {
     "json": Failure("the whole answer at once, as JSON", AS_JSON),
-    "html": Failure("an HTML page instead of an answer", sending(PAGE, media_type="text/html")),
-    "empty": Failure("a stream without a single byte", sending()),
+    "html": Failure(
+        "an HTML page instead of an answer", build_response(PAGE, media_type="text/html")
+    ),
+    "empty": Failure("a stream without a single byte", build_response()),
     "malformed": Failure(
-        "a chunk that is not JSON", sending(HALF, b'data: {"choices":[{"delta":\n\n')
+        "a chunk that is not JSON", build_response(HALF, b'data: {"choices":[{"delta":\n\n')
     ),
     "endless line": Failure(
-        "8 MB without a line ending", sending(b"data: ", *[b"x" * 65536] * 128)
+        "8 MB without a line ending", build_response(b"data: ", *[b"x" * 65536] * 128)
     ),
     "silence": Failure(
         "not a byte for an hour; press Stop, or wait to see what the app does",
@@ -254,9 +268,9 @@ ANSWERING_STRANGELY = {
 
 GROUPS = {
     "Instead of an answer": STATUSES,
-    "For one or two tries": PASSING,
-    "Because of a parameter": REFUSING,
-    "With one model, to try fallbacks": OF_ONE_MODEL,
+    "For one or two tries": TRANSIENT_FAILURES,
+    "Because of a parameter": PARAMETER_REFUSALS,
+    "With one model, to try fallbacks": MODEL_FAILURES,
     "In the middle of an answer": BREAKING,
     "At the end of an answer": ENDING,
     "Not what was requested": ANSWERING_STRANGELY,
@@ -267,7 +281,7 @@ FAILURES = {name: failure for group in GROUPS.values() for name, failure in grou
 def list_of_failures() -> str:
     """Return a Markdown list of all failures, in groups."""
     groups = (
-        "\n".join(f"- `fail: {name}`: {failure.what}" for name, failure in group.items())
+        "\n".join(f"- `fail: {name}`: {failure.description}" for name, failure in group.items())
         for group in GROUPS.values()
     )
     titled = zip(GROUPS, groups, strict=True)

@@ -9,7 +9,7 @@ from chatapp.demo.errors import ApiError
 from chatapp.demo.requests import Message
 
 NAME = re.compile(r"""(?:file)?name[=:]\s*["“]?([^"”\n>]{1,100})""", re.IGNORECASE)
-MAX_SHOWN = 80  # characters
+MAX_NAME_LENGTH = 80  # characters
 HEAD_BYTES = 96 * 1024  # of an image, which hold its size
 
 CLOSING = (
@@ -39,7 +39,7 @@ def answer_about_files(message: Message) -> str | None:
 def _document(text: str) -> str:
     beginning = text.strip().partition("\n")[0]
     named = NAME.search(beginning)
-    name = (named[1] if named else beginning)[:MAX_SHOWN].strip().replace("`", "'")
+    name = (named[1] if named else beginning)[:MAX_NAME_LENGTH].strip().replace("`", "'")
     return f"a document, `{name}`, with {len(text):,} characters"
 
 

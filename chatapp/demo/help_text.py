@@ -150,7 +150,7 @@ class Section:
 
     @property
     def words(self) -> frozenset[str]:
-        return frozenset(words_of(f"{self.title} {KEYWORDS[self.title]}"))
+        return frozenset(extract_words(f"{self.title} {KEYWORDS[self.title]}"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,22 +163,22 @@ class HelpPage:
 
 @cache
 def for_everyone() -> HelpPage:
-    return _read("help.md")
+    return _read_page("help.md")
 
 
 @cache
 def for_administrators() -> HelpPage:
-    return _read("help_for_administrators.md")
+    return _read_page("help_for_administrators.md")
 
 
-def _read(name: str) -> HelpPage:
+def _read_page(name: str) -> HelpPage:
     """Read a file with a `#` title, an introduction, and `##` sections."""
     text = Path(__file__).with_name(name).read_text(encoding="utf-8")
     beginning, *parts = re.split(r"^## ", text, flags=re.MULTILINE)
-    found = (part.partition("\n") for part in parts)
+    titled_bodies = (part.partition("\n") for part in parts)
     return HelpPage(
         beginning.partition("\n")[2].strip(),
-        tuple(Section(title.strip(), body.strip()) for title, _, body in found),
+        tuple(Section(title.strip(), body.strip()) for title, _, body in titled_bodies),
     )
 
 
@@ -192,9 +192,9 @@ def closest_sections(question: str) -> list[Section]:
 
     A word counts less if more sections have it, so `OPENAI_API_KEY` outweighs `add`.
     """
-    wanted = set(words_of(question))
+    question_words = set(extract_words(question))
     scores = {
-        section: sum(1 / section_counts()[word] for word in wanted & section.words)
+        section: sum(1 / section_counts()[word] for word in question_words & section.words)
         for section in sections()
     }
     matching = [section for section in sections() if scores[section]]
@@ -207,6 +207,6 @@ def section_counts() -> Counter[str]:
     return Counter(word for section in sections() for word in section.words)
 
 
-def words_of(text: str) -> Iterable[str]:
+def extract_words(text: str) -> Iterable[str]:
     """Return the meaningful words of a text, in lower case."""
     return (word for word in WORD.findall(text.lower()) if word not in STOP_WORDS)

@@ -24,7 +24,7 @@ EVENT_STREAM_HEADERS = (
 REPLAYED_HEADERS = frozenset({"content-type", "content-encoding", "retry-after"})
 
 
-def choices_of(request: ChatRequest, model: DemoModel, script: Script) -> list[Script]:
+def build_choices(request: ChatRequest, model: DemoModel, script: Script) -> list[Script]:
     """Return as many choices as the request asks for; a bare dialect can only send one."""
     return script.choices(1 if model.dialect.is_bare else request.n or 1)
 
@@ -38,14 +38,14 @@ def encoder_for(request: ChatRequest, model: DemoModel, choices: Sequence[Script
         id=model.dialect.id_prefix + uuid.uuid4().hex,
         created=int(time.time()),
         model=request.model,
-        usage=usage_of(request, choices),
+        usage=count_usage(request, choices),
         includes_usage=bool(wants_usage) or model.dialect.always_reports_usage,
         service_tier="default" if tier in (None, "auto") else str(tier),
         top_logprobs=request.top_logprobs or 0 if request.logprobs else None,
     )
 
 
-def usage_of(request: ChatRequest, choices: Sequence[Script]) -> Usage:
+def count_usage(request: ChatRequest, choices: Sequence[Script]) -> Usage:
     """Return the usage, as if the gateway had cached all of the prompt except its last message."""
     texts = [message.text for message in request.messages]
     return Usage(

@@ -20,8 +20,8 @@ class Replays:
 
     def files(self) -> dict[str, Path]:
         """Return the recordings by model name."""
-        found = sorted(self._folder.glob("*.jsonl")) if self._folder else []
-        return {PREFIX + path.stem: path for path in found}
+        paths = sorted(self._folder.glob("*.jsonl")) if self._folder else []
+        return {PREFIX + path.stem: path for path in paths}
 
     def load(self, model: str) -> Recording | None:
         """Return a model's recording, if it has one. Raises `ApiError` 500 for an invalid file."""

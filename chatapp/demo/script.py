@@ -7,13 +7,13 @@ from typing import Literal, NamedTuple, Self
 
 from chatapp.demo.tokens import split_tokens
 
-# How each choice of a reply begins, so that they differ.
+# The beginnings of a reply's choices, so that they differ.
 OPENINGS = ("", "To put it another way:\n\n", "In a third version:\n\n", "And in a fourth:\n\n")
 MAX_CHOICES = len(OPENINGS)
 
 
 class Ending(Enum):
-    """How a reply ends. The first five are values of `finish_reason`."""
+    """The endings of a reply. The first five are values of `finish_reason`."""
 
     STOP = "stop"
     LENGTH = "length"
@@ -79,13 +79,15 @@ class Script:
             for opening in OPENINGS[:number]
         ]
 
-    def limited(self, tokens: int | None) -> Self:
+    def limit_answer(self, tokens: int | None) -> Self:
         """Return the reply with at most this many tokens of answer."""
         answer = list(split_tokens(self.answer))
         if tokens is None or len(answer) <= tokens:
             return self
-        said, left = answer[:tokens], [*answer[tokens:], self.unsaid]
-        return replace(self, answer="".join(said), unsaid="".join(left), ending=Ending.LENGTH)
+        sent_tokens, left = answer[:tokens], [*answer[tokens:], self.unsaid]
+        return replace(
+            self, answer="".join(sent_tokens), unsaid="".join(left), ending=Ending.LENGTH
+        )
 
     @property
     def deltas(self) -> Iterator[Delta]:

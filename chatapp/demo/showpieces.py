@@ -124,7 +124,7 @@ NOT_SEARCHED = "The demo has not searched the web for this: its two sources are 
 IMAGES = [{"type": "image_url", "image_url": {"url": dusk()}}]
 
 
-def searched(script: Script) -> Script:
+def add_citations(script: Script) -> Script:
     """Return the script as if the web had been searched for its answer."""
     if script.beside or not script.answer:
         return script

@@ -7,7 +7,7 @@ MAX_WORDS = 5
 SMALL_WORDS = {"a", "an", "the", "please", "me", "i", "you", "can", "could", "how", "do", "does"}
 
 
-def title_asked_for(question: str) -> str | None:
+def make_title(question: str) -> str | None:
     """Return a title made from the quoted message's first words, small words skipped.
 
     None if the question is not a request for a title.

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from chatapp.demo.dialects import Dialect
-from chatapp.demo.logprobs import logprobs_of
+from chatapp.demo.logprobs import build_logprobs
 from chatapp.demo.moderation import MODERATION
 from chatapp.demo.script import CallDelta, Delta, Ending, Script, TextDelta
 
@@ -155,7 +155,7 @@ class Encoder:
     def _logprobs(self, deltas: Sequence[Delta]) -> dict[str, Any]:
         if self.top_logprobs is None or self.dialect.is_bare:
             return {}
-        return {"logprobs": logprobs_of(deltas, self.top_logprobs)}
+        return {"logprobs": build_logprobs(deltas, self.top_logprobs)}
 
     def _usage_event(self) -> bytes:
         usage = self.usage.as_json(self.dialect)

@@ -16,14 +16,14 @@ _REMEDY = "Turn the proxy's buffering off (nginx: proxy_buffering off)."
 
 @dataclass
 class Arrivals:
-    """When each piece of a stream was written and when it arrived.
+    """The times at which each piece of a stream was written and arrived.
 
     In seconds, by the clocks of the app and of the doctor, which need not agree.
     """
 
     times: list[tuple[float, float]] = field(default_factory=list)
 
-    def take(self, piece: str | bytes) -> None:
+    def record_piece(self, piece: str | bytes) -> None:
         """Record a piece that arrived now and contains the time when it was written.
 
         Raises `ValueError` if it is no number.
@@ -56,15 +56,15 @@ def http_buffering(public: Public) -> Iterator[CheckResult]:
                 yield skipped("HTTP streaming", f"the probe answers {response.status_code}")
                 return
             for line in response.iter_lines():
-                arrivals.take(line)
+                arrivals.record_piece(line)
     except (httpx.HTTPError, ValueError) as error:
         yield warning("HTTP streaming", reason(error), _REMEDY)
         return
     if arrivals.are_buffered:
-        found = (
+        finding = (
             f"is buffered: a line arrived {arrivals.lateness:.1f} s late. Replies use the "
             "WebSocket, so they may be unaffected"
         )
-        yield warning("HTTP streaming", found, _REMEDY)
+        yield warning("HTTP streaming", finding, _REMEDY)
     else:
         yield ok("HTTP streaming", str(arrivals))

@@ -12,7 +12,7 @@ from pathlib import Path
 from django.db import utils
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from chatapp.checks.disk import DiskProblem, problem_of_folder
+from chatapp.checks.disk import DiskProblem, find_folder_problem
 from chatapp.checks.results import CheckResult, Status, failed, ok, skipped
 from chatapp.command_line import MANAGE
 from chatapp.db.errors import problem_with
@@ -22,14 +22,14 @@ from chatapp.doctor.schema import check_schema, check_version
 
 TOLERANCE_SECONDS = 2.0
 
-_IS_AWAY = "the database can't be reached"
+_UNREACHABLE = "the database can't be reached"
 
 
 def database(connection: BaseDatabaseWrapper) -> Iterator[CheckResult]:
     """Run all checks of the database and close the connection."""
     if _is_missing(connection):
         missing = DiskProblem(f"{_location(connection)} does not exist", "Run make upgrade.")
-        problem = problem_of_folder(Path(_location(connection)).parent)
+        problem = find_folder_problem(Path(_location(connection)).parent)
         yield failed("Reachable", *(problem or missing))
         for what in ("Writable", "Migrated"):
             yield skipped(what, "there is no database yet")
@@ -41,22 +41,22 @@ def database(connection: BaseDatabaseWrapper) -> Iterator[CheckResult]:
             cursor.execute("SELECT 1")
         took = time.monotonic() - started
     except (utils.Error, utils.InterfaceError) as error:
-        yield failed("Reachable", *_unreachable(connection, error))
+        yield failed("Reachable", *_explain_unreachable(connection, error))
         for what in ("Writable", "Migrated"):
-            yield skipped(what, _IS_AWAY)
+            yield skipped(what, _UNREACHABLE)
         return
     try:
         yield ok(
             "Reachable", f"{_version(connection)}, {_location(connection)}, {milliseconds(took)}"
         )
-        yield _writable(connection)
-        migrated = _migrated(connection)
+        yield _check_writable(connection)
+        migrations_result = _check_migrations(connection)
         yield check_version(connection)
-        yield migrated
-        if migrated.status is Status.OK:
+        yield migrations_result
+        if migrations_result.status is Status.OK:
             yield from check_schema(connection)
         if connection.vendor == "postgresql":
-            yield _clock(connection)
+            yield _check_clock(connection)
     finally:
         connection.close()
 
@@ -79,15 +79,15 @@ def _is_missing(connection: BaseDatabaseWrapper) -> bool:
     return connection.vendor == "sqlite" and name.startswith("/") and not Path(name).exists()
 
 
-def _unreachable(connection: BaseDatabaseWrapper, error: Exception) -> DiskProblem:
-    known = problem_with(connection, error) if connection.vendor == "sqlite" else None
-    return known or DiskProblem(
+def _explain_unreachable(connection: BaseDatabaseWrapper, error: Exception) -> DiskProblem:
+    problem = problem_with(connection, error) if connection.vendor == "sqlite" else None
+    return problem or DiskProblem(
         f"no, {_location(connection)}: {reason(error, _password(connection))}",
         "Start the database, or set DATABASE_URL to where it is.",
     )
 
 
-def _writable(connection: BaseDatabaseWrapper) -> CheckResult:
+def _check_writable(connection: BaseDatabaseWrapper) -> CheckResult:
     """Create a table, insert a row, and roll both back: migrations need the same rights."""
     table = f"chatapp_doctor_{secrets.token_hex(4)}"
     try:
@@ -97,20 +97,20 @@ def _writable(connection: BaseDatabaseWrapper) -> CheckResult:
             cursor.execute(f"CREATE TABLE {table} (id integer)")
             cursor.execute(f"INSERT INTO {table} VALUES (1)")  # noqa: S608 - our own name
     except utils.Error as error:
-        unknown = DiskProblem(
+        fallback = DiskProblem(
             f"no: {reason(error)}",
             "Grant the user of DATABASE_URL the right to create and write tables, and use the "
             "primary server, not a replica.",
         )
-        known = problem_with(connection, error) if connection.vendor == "sqlite" else None
-        return failed("Writable", *(known or unknown))
+        problem = problem_with(connection, error) if connection.vendor == "sqlite" else None
+        return failed("Writable", *(problem or fallback))
     finally:
         connection.rollback()
         connection.set_autocommit(True)
     return ok("Writable", "yes, tried and rolled back")
 
 
-def _migrated(connection: BaseDatabaseWrapper) -> CheckResult:
+def _check_migrations(connection: BaseDatabaseWrapper) -> CheckResult:
     try:
         unapplied = find_unapplied(connection)
     except utils.Error as error:
@@ -121,15 +121,15 @@ def _migrated(connection: BaseDatabaseWrapper) -> CheckResult:
         )
     if not unapplied:
         return ok("Migrated", "all migrations are applied")
-    some = ", ".join(unapplied[:3]) + (", …" if len(unapplied) > 3 else "")
+    names = ", ".join(unapplied[:3]) + (", …" if len(unapplied) > 3 else "")
     return failed(
         "Migrated",
-        f"{len(unapplied)} not applied: {some}",
+        f"{len(unapplied)} not applied: {names}",
         f"Run make upgrade, or {MANAGE} migrate.",
     )
 
 
-def _clock(connection: BaseDatabaseWrapper) -> CheckResult:
+def _check_clock(connection: BaseDatabaseWrapper) -> CheckResult:
     before = time.time()
     with connection.cursor() as cursor:
         cursor.execute("SELECT clock_timestamp()")

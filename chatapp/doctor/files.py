@@ -34,8 +34,8 @@ def stored_files() -> Iterator[CheckResult]:
     for kind, files in (("", newest[:NEWEST]), ("attached ", attached[:NEWEST])):
         missing = sum(not _is_there(file) for file in files)
         if missing:
-            found = f"{missing} of the {len(files)} newest {kind}files are missing here"
-            yield failed("Files", found, _SHARE)
+            finding = f"{missing} of the {len(files)} newest {kind}files are missing here"
+            yield failed("Files", finding, _SHARE)
             return
     if is_kept:
         yield ok("Files", "can be stored and read")

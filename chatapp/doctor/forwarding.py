@@ -18,16 +18,16 @@ FORGED_ID = "forged-by-the-doctor"
 
 @dataclass(frozen=True)
 class SeenRequest:
-    """What the app saw of one request by the doctor."""
+    """One request by the doctor, as the app saw it."""
 
     scheme: str
     host: str
     client: str
     forwarded_for: str
     forwarded_proto: str
-    from_here: str = ""  # the local address that the request was sent from
-    believes_forged: bool = False
-    believes_forged_id: bool = False
+    local_address: str = ""  # the local address that the request was sent from
+    trusts_forged_headers: bool = False
+    trusts_forged_request_id: bool = False
 
 
 def fetch_seen_request(public: Public) -> SeenRequest | CheckResult:
@@ -35,13 +35,13 @@ def fetch_seen_request(public: Public) -> SeenRequest | CheckResult:
     try:
         response = public.http.get("/probe/seen", headers=public.headers)
         answer = response.json() if response.status_code == 200 else None
-        here = str(response.extensions["network_stream"].get_extra_info("client_addr")[0])
+        local_address = str(response.extensions["network_stream"].get_extra_info("client_addr")[0])
         if isinstance(answer, dict):
             return SeenRequest(
                 **answer,
-                from_here=here,
-                believes_forged=_believes_forged(public, here),
-                believes_forged_id=_believes_forged_id(public),
+                local_address=local_address,
+                trusts_forged_headers=_trusts_forged_headers(public, local_address),
+                trusts_forged_request_id=_trusts_forged_request_id(public),
             )
     except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
         return failed("Probe", reason(error), "Look at the proxy's log.")
@@ -55,18 +55,18 @@ def fetch_seen_request(public: Public) -> SeenRequest | CheckResult:
     )
 
 
-def _believes_forged(public: Public, here: str) -> bool:
-    """Return whether the app believes a forged client address.
+def _trusts_forged_headers(public: Public, local_address: str) -> bool:
+    """Return whether the app trusts a forged client address.
 
-    Always False if this machine is a trusted proxy: then the app has to believe it.
+    Always False if this machine is a trusted proxy: then the app has to trust it.
     """
-    if _is_trusted(here):
+    if _is_trusted(local_address):
         return False
     forged = public.headers | {"X-Forwarded-For": FORGED}
     return bool(public.http.get("/probe/seen", headers=forged).json()["client"] == FORGED)
 
 
-def _believes_forged_id(public: Public) -> bool:
+def _trusts_forged_request_id(public: Public) -> bool:
     """Return whether the app uses a request id chosen by the client."""
     response = public.http.get("/probe/seen", headers=public.headers | {"X-Request-ID": FORGED_ID})
     return bool(response.headers.get("X-Request-ID") == FORGED_ID)
@@ -114,23 +114,23 @@ def _host(public: Public, seen: SeenRequest) -> CheckResult:
 
 
 def _client(seen: SeenRequest) -> CheckResult:
-    named = [part.strip() for part in seen.forwarded_for.split(",") if part.strip()]
-    if seen.believes_forged:
+    forwarded_addresses = [part.strip() for part in seen.forwarded_for.split(",") if part.strip()]
+    if seen.trusts_forged_headers:
         return failed(
             "Client address",
             "the app believes an X-Forwarded-For header from anyone",
             "List only your proxies in CHATAPP_TRUSTED_PROXIES, and configure the proxy to add the "
             "address of its client (nginx: $proxy_add_x_forwarded_for).",
         )
-    if seen.client == seen.from_here or seen.client in named:
+    if seen.client == seen.local_address or seen.client in forwarded_addresses:
         return ok("Client address", f"the app sees {seen.client}")
-    if named:
+    if forwarded_addresses:
         return warning(
             "Client address",
             f"the app sees {seen.client}, the proxy's address, for everyone",
             f"Set CHATAPP_TRUSTED_PROXIES={seen.client} and restart.",
         )
-    if _is_private(seen.client) and not _is_private(seen.from_here):
+    if _is_private(seen.client) and not _is_private(seen.local_address):
         return warning(
             "Client address",
             f"the app sees {seen.client} for everyone, and the proxy sends no client address",
@@ -142,13 +142,13 @@ def _client(seen: SeenRequest) -> CheckResult:
 
 def _request_id(seen: SeenRequest) -> CheckResult:
     has_proxy = bool(seen.forwarded_for or seen.forwarded_proto)
-    if seen.believes_forged_id and (has_proxy or not _is_trusted(seen.from_here)):
+    if seen.trusts_forged_request_id and (has_proxy or not _is_trusted(seen.local_address)):
         return warning(
             "Request id",
             "a client can choose the id of its request in the log by sending X-Request-ID",
             "Configure the proxy to set it (nginx: proxy_set_header X-Request-ID $request_id).",
         )
-    if seen.believes_forged_id:
+    if seen.trusts_forged_request_id:
         return ok("Request id", "is accepted from this machine, where a proxy may run")
     return ok("Request id", "is set by the app or its proxy")
 

@@ -10,12 +10,12 @@ from chatapp.accounts.identities import (
     PROVIDER,
     UNUSABLE,
     configured_issuer,
-    is_of,
+    matches_issuer,
     stored_issuer,
 )
 from chatapp.checks.results import CheckResult, failed, ok, printable, skipped, warning
 from chatapp.command_line import MANAGE
-from chatapp.doctor.report import reason, shown_url
+from chatapp.doctor.report import reason, redact_url
 
 
 def identities() -> Iterator[CheckResult]:
@@ -27,7 +27,7 @@ def identities() -> Iterator[CheckResult]:
     except UNUSABLE as error:
         yield failed(
             "Provider",
-            f"{shown_url(settings.CHATAPP_OIDC_URL)} can't be used: {reason(error)}",
+            f"{redact_url(settings.CHATAPP_OIDC_URL)} can't be used: {reason(error)}",
             "Set CHATAPP_OIDC_URL to its discovery URL, and make sure this server can reach it.",
         )
         return
@@ -36,13 +36,13 @@ def identities() -> Iterator[CheckResult]:
 
 
 def _identities(issuer: str) -> CheckResult:
-    stored = list(SocialAccount.objects.filter(provider=PROVIDER))
-    can_sign_in = {one.user_id for one in stored if is_of(issuer, one)}
-    others = [one for one in stored if one.user_id not in can_sign_in]
+    accounts = list(SocialAccount.objects.filter(provider=PROVIDER))
+    can_sign_in = {account.user_id for account in accounts if matches_issuer(issuer, account)}
+    others = [account for account in accounts if account.user_id not in can_sign_in]
     if not others:
         return ok("Identities", f"people who can sign in with it: {len(can_sign_in)}")
-    issuers = Counter(printable(stored_issuer(one)) for one in others)
-    people = len({one.user_id for one in others})
+    issuers = Counter(printable(stored_issuer(account)) for account in others)
+    people = len({account.user_id for account in others})
     return warning(
         "Identities",
         f"people who can't sign in with it, as their identities are from another issuer: {people}; "

@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 import redis
 
 from chatapp.checks.results import CheckResult, failed, ok, skipped, warning
-from chatapp.doctor.report import clock_result, milliseconds, reason, shown_url
+from chatapp.doctor.report import clock_result, milliseconds, reason, redact_url
 
 IDLE_SECONDS = 6.0  # redis-py 8 stops reading after 5 by default
 PATIENCE_SECONDS = 5.0
@@ -36,7 +36,7 @@ def redis_server(url: str) -> Iterator[CheckResult]:
         password = unquote(urlsplit(url).password or "")
         yield failed(
             "Redis",
-            f"{shown_url(url)} can't be used: {reason(error, url, password)}",
+            f"{redact_url(url)} can't be used: {reason(error, url, password)}",
             "Start Redis, or set REDIS_URL to where it is, with its password.",
         )
     finally:
@@ -48,15 +48,15 @@ def _answers(client: Any, url: str) -> Iterator[CheckResult]:
     before = time.time()
     seconds, micros = client.time()
     after = time.time()
-    found = f"Redis {version}, {shown_url(url)}, {milliseconds(after - before)}"
+    finding = f"Redis {version}, {redact_url(url)}, {milliseconds(after - before)}"
     if tuple(int(part) for part in re.findall(r"\d+", version)[:2]) < OLDEST:
         yield warning(
             "Redis",
-            found,
+            finding,
             f"Upgrade it to {'.'.join(map(str, OLDEST))} or newer: older versions get no fixes.",
         )
     else:
-        yield ok("Redis", found)
+        yield ok("Redis", finding)
     ahead = seconds + micros / 1e6 - (before + after) / 2
     yield clock_result("Clock", ahead, TOLERANCE_SECONDS)
     yield _memory(client.info("memory"))

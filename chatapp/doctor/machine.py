@@ -10,7 +10,7 @@ from pathlib import Path
 from django.contrib.staticfiles import finders
 from django.contrib.staticfiles.storage import ManifestFilesMixin
 
-from chatapp.checks.disk import problem_of_folder
+from chatapp.checks.disk import find_folder_problem
 from chatapp.checks.results import CheckResult, failed, ok, skipped, warning
 from chatapp.command_line import MANAGE
 from chatapp.server.data_dir import is_open
@@ -24,18 +24,20 @@ _COLLECT = f"Run make upgrade, or {MANAGE} collectstatic --noinput, and restart.
 
 def disk(directory: Path, few: int = FEW, too_few: int = TOO_FEW) -> Iterator[CheckResult]:
     """Check the free space in `directory`; `few` and `too_few` are in bytes."""
-    if problem := problem_of_folder(directory):  # found by writing, since root ignores permissions
+    if problem := find_folder_problem(
+        directory
+    ):  # found by writing, since root ignores permissions
         yield failed("Free disk", *problem)
         return
     usage = shutil.disk_usage(directory)
-    found = f"{_size(usage.free)} of {_size(usage.total)} at {directory}"
+    finding = f"{_size(usage.free)} of {_size(usage.total)} at {directory}"
     remedy = "Free space there, or move DATA_DIR to a larger disk."
     if usage.free < too_few:
-        yield failed("Free disk", found, remedy)
+        yield failed("Free disk", finding, remedy)
     elif usage.free < few:
-        yield warning("Free disk", found, remedy)
+        yield warning("Free disk", finding, remedy)
     else:
-        yield ok("Free disk", found)
+        yield ok("Free disk", finding)
 
 
 def data_dir(directory: Path) -> Iterator[CheckResult]:
@@ -44,15 +46,15 @@ def data_dir(directory: Path) -> Iterator[CheckResult]:
         mode = directory.stat().st_mode
     except OSError:
         return  # reported by `disk`
-    found = f"{directory}, mode {stat.S_IMODE(mode):04o}"
+    finding = f"{directory}, mode {stat.S_IMODE(mode):04o}"
     if is_open(mode):
         yield failed(
             "Data directory",
-            f"{found}: accessible to every user of this machine",
+            f"{finding}: accessible to every user of this machine",
             f"Run chmod 700 {directory}.",
         )
     else:
-        yield ok("Data directory", found)
+        yield ok("Data directory", finding)
 
 
 def static_files(storage: object, root: Path | None) -> Iterator[CheckResult]:
@@ -74,9 +76,9 @@ def static_files(storage: object, root: Path | None) -> Iterator[CheckResult]:
     stale += [name for name in sources if not (root / hashed.get(name, "-")).is_file()]
     stale = list(dict.fromkeys(stale))
     if stale:
-        some = ", ".join(stale[:3]) + (", …" if len(stale) > 3 else "")
-        found = f"{len(stale)} of {len(sources)} are missing or of another version: {some}"
-        yield failed("Static files", found, _COLLECT)
+        names = ", ".join(stale[:3]) + (", …" if len(stale) > 3 else "")
+        finding = f"{len(stale)} of {len(sources)} are missing or of another version: {names}"
+        yield failed("Static files", finding, _COLLECT)
     else:
         yield ok("Static files", f"{len(sources)} collected in {root}")
 

@@ -44,7 +44,7 @@ def is_token(value: str) -> bool:
 
 @require_GET
 @never_cache
-def seen(request: HttpRequest) -> HttpResponse:
+def show_request(request: HttpRequest) -> HttpResponse:
     """Return the scheme, host and client that the app sees, and the proxies' headers about them."""
     _refuse_strangers(request)
     return JsonResponse(
@@ -79,7 +79,7 @@ def body(request: HttpRequest) -> HttpResponse:
 
 
 urlpatterns = [
-    path("seen", seen),
+    path("seen", show_request),
     path("trickle", trickle),
     path("body", body),
 ]
@@ -100,7 +100,7 @@ class ProbeConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             await self.close()
             return
         await self.accept()
-        await self.send(json.dumps(_seen_by_socket(self.scope)))
+        await self.send(json.dumps(_describe_socket(self.scope)))
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         if text_data == TRICKLE:
@@ -110,7 +110,7 @@ class ProbeConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             await self.send(str(len(text_data or "")))
 
 
-def _seen_by_socket(scope: Mapping[str, Any]) -> dict[str, object]:
+def _describe_socket(scope: Mapping[str, Any]) -> dict[str, object]:
     host = dict(scope["headers"]).get(b"host", b"").decode("latin-1")
     return {"is_own_origin": is_own_origin(scope), "host": host}
 

@@ -13,8 +13,8 @@ from django.conf import settings
 from chatapp.checks.results import CheckResult, failed, ok
 from chatapp.doctor import probe
 from chatapp.doctor.report import clock_result, milliseconds, reason
-from chatapp.doctor.settings_checks import origin_of
-from chatapp.doctor.tls import blind_context
+from chatapp.doctor.settings_checks import build_origin
+from chatapp.doctor.tls import unverified_context
 
 WAIT_SECONDS = 15.0
 MIB = 1024 * 1024
@@ -27,14 +27,14 @@ class Public:
     """An HTTP client for the public address; a context manager."""
 
     def __init__(self, url: str) -> None:
-        self.origin = origin_of(url)
+        self.origin = build_origin(url)
         self.host = urlsplit(self.origin).netloc
         self.is_https = self.origin.startswith("https://")
 
     def __enter__(self) -> Self:
         # The certificate is checked separately; the other checks are useful even if it is invalid.
         self.http = httpx.Client(
-            base_url=self.origin, verify=blind_context(), timeout=WAIT_SECONDS, trust_env=False
+            base_url=self.origin, verify=unverified_context(), timeout=WAIT_SECONDS, trust_env=False
         )
         return self
 
@@ -84,19 +84,19 @@ def remedy_for(response: httpx.Response) -> str:
 def body_size(public: Public) -> Iterator[CheckResult]:
     """Check that a body of the largest size that the app accepts gets through."""
     size = min(settings.CHATAPP_MAX_BODY_BYTES, MAX_BODY_BYTES)
-    shown = f"{size / 1024:.0f} KiB"
+    size_text = f"{size / 1024:.0f} KiB"
     remedy = f"Raise the proxy's limit (nginx: client_max_body_size {ceil(size / MIB)}m)."
     try:
         response = public.http.post("/probe/body", content=b"x" * size, headers=public.headers)
         received = response.json().get("bytes") if response.status_code == 200 else None
     except (httpx.HTTPError, ValueError, AttributeError) as error:
-        yield failed("Upload", f"a body of {shown}: {reason(error)}", remedy)
+        yield failed("Upload", f"a body of {size_text}: {reason(error)}", remedy)
         return
     if received == size:
-        yield ok("Upload", f"a body of {shown} gets through")
+        yield ok("Upload", f"a body of {size_text} gets through")
     else:
         yield failed(
             "Upload",
-            f"a body of {shown} is answered with {response.status_code}",
+            f"a body of {size_text} is answered with {response.status_code}",
             remedy,
         )

@@ -16,13 +16,13 @@ def lines(result: CheckResult, width: int = 80) -> list[str]:
     """Format a result as lines: the status, the name, and beside them what was found."""
     margin = 2 + _STATUS_WIDTH + _NAME_WIDTH
     room = max(30, width - margin)
-    found = f"{result.found}: {result.quote}" if result.quote else result.found
-    first, *rest = _wrapped(found, room) or [""]
+    finding = f"{result.finding}: {result.quote}" if result.quote else result.finding
+    first, *other_lines = _wrap_text(finding, room) or [""]
     name = f"{result.what:<{_NAME_WIDTH - 1}} "
     head = f"  {result.status:<{_STATUS_WIDTH}}{name}{first}".rstrip()
-    remedy = _wrapped(result.remedy, room - 2)
+    remedy = _wrap_text(result.remedy, room - 2)
     advice = [f"{'→ ' if at == 0 else '  '}{line}" for at, line in enumerate(remedy)]
-    return [head, *(" " * margin + line for line in rest + advice)]
+    return [head, *(" " * margin + line for line in other_lines + advice)]
 
 
 def summary(results: Iterable[CheckResult]) -> str:
@@ -37,7 +37,7 @@ def summary(results: Iterable[CheckResult]) -> str:
     return ", ".join(part for part in parts if not part.startswith("0 ")) + "."
 
 
-def shown_url(url: str) -> str:
+def redact_url(url: str) -> str:
     """Return the URL without parts that may be secret: user, password, query."""
     return re.sub("//[^/]*@", "//", url.partition("?")[0].partition("#")[0])
 
@@ -65,5 +65,5 @@ def clock_result(what: str, ahead: float, tolerance: float) -> CheckResult:
     )
 
 
-def _wrapped(text: str, width: int) -> list[str]:
+def _wrap_text(text: str, width: int) -> list[str]:
     return textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=True)

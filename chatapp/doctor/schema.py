@@ -27,8 +27,8 @@ _DAMAGED = (
 
 def check_version(connection: BaseDatabaseWrapper) -> CheckResult:
     applied = read_applied(connection)
-    found = describe_version(applied) if applied else "no version: there are no tables"
-    return ok("Schema", f"that of {found}")
+    version = describe_version(applied) if applied else "no version: there are no tables"
+    return ok("Schema", f"that of {version}")
 
 
 def check_schema(connection: BaseDatabaseWrapper) -> Iterator[CheckResult]:
@@ -55,8 +55,8 @@ def repair_triggers() -> None:
 def _result(what: str, kind: str, names: list[str], remedy: str) -> CheckResult:
     if not names:
         return ok(what, f"all {kind} are those of this version")
-    some = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
-    return failed(what, f"{len(names)} differ: {some}", remedy)
+    first_names = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
+    return failed(what, f"{len(names)} differ: {first_names}", remedy)
 
 
 def _find_missing_columns(connection: BaseDatabaseWrapper) -> list[str]:
@@ -85,7 +85,7 @@ def _find_missing_indexes(connection: BaseDatabaseWrapper) -> list[str]:
         for model in _models():
             if model._meta.db_table in existing:
                 constraints = connection.introspection.get_constraints(cursor, model._meta.db_table)
-                missing += _missing_from(constraints, model)
+                missing += _find_missing_names(constraints, model)
         if connection.vendor == "postgresql":
             table = "chatapp_searchentry"
             names = connection.introspection.get_constraints(cursor, table)
@@ -93,15 +93,19 @@ def _find_missing_indexes(connection: BaseDatabaseWrapper) -> list[str]:
     return missing
 
 
-def _missing_from(constraints: Constraints, model: type[Model]) -> Iterator[str]:
+def _find_missing_names(constraints: Constraints, model: type[Model]) -> Iterator[str]:
     """Yield the names of missing indexes and constraints; `table.column` for those of a field."""
     options = model._meta
-    for named in (*options.indexes, *options.constraints):
-        if named.name not in constraints:
-            yield named.name
-    indexed = {tuple(one["columns"]) for one in constraints.values() if one["index"]}
+    for expected in (*options.indexes, *options.constraints):
+        if expected.name not in constraints:
+            yield expected.name
+    indexed = {
+        tuple(constraint["columns"]) for constraint in constraints.values() if constraint["index"]
+    }
     unique = {
-        tuple(one["columns"]) for one in constraints.values() if one["unique"] or one["primary_key"]
+        tuple(constraint["columns"])
+        for constraint in constraints.values()
+        if constraint["unique"] or constraint["primary_key"]
     }
     for field in _stored_fields(model):
         if field.unique or field.db_index:
@@ -112,7 +116,7 @@ def _missing_from(constraints: Constraints, model: type[Model]) -> Iterator[str]
 
 def _models() -> Iterable[type[Model]]:
     models = apps.get_models(include_auto_created=True)
-    return [one for one in models if one._meta.managed and not one._meta.proxy]
+    return [model for model in models if model._meta.managed and not model._meta.proxy]
 
 
 def _stored_fields(model: type[Model]) -> list[Any]:

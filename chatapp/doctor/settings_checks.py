@@ -71,7 +71,7 @@ def hosts(url: str = "") -> Iterator[CheckResult]:
 def origins(url: str = "") -> Iterator[CheckResult]:
     """Check that the public origin is trusted and that cookies are secure."""
     trusted = list(settings.CSRF_TRUSTED_ORIGINS)
-    origin = origin_of(url)
+    origin = build_origin(url)
     if origin.startswith("https://") and origin not in trusted:
         yield failed(
             "Public origin",
@@ -95,7 +95,7 @@ def origins(url: str = "") -> Iterator[CheckResult]:
         yield ok("Public origin", f"{', '.join(trusted)}; cookies are secure")
 
 
-def origin_of(url: str) -> str:
+def build_origin(url: str) -> str:
     """Return the Origin header that a browser sends for this URL, without a default port."""
     parts = urlsplit(url)
     default = {"http": 80, "https": 443}.get(parts.scheme)
@@ -117,9 +117,11 @@ def _key_of_environment(key: str) -> CheckResult:
     is_short = len(key) < base.SECRET_KEY_MIN_LENGTH
     is_simple = len(set(key)) < base.SECRET_KEY_MIN_UNIQUE_CHARACTERS
     if is_short or is_simple or key.startswith(base.SECRET_KEY_INSECURE_PREFIX):
-        found = f"SECRET_KEY has {len(key)} characters" if is_short else "SECRET_KEY can be guessed"
+        finding = (
+            f"SECRET_KEY has {len(key)} characters" if is_short else "SECRET_KEY can be guessed"
+        )
         remedy = f"Set it to what this prints: {_RANDOM}. {_COST_OF_A_NEW_KEY}"
-        return failed("Secret key", found, remedy)
+        return failed("Secret key", finding, remedy)
     return ok("Secret key", f"SECRET_KEY, {len(key)} characters; the same for every process")
 
 
@@ -179,7 +181,11 @@ def metrics_token(token: str) -> Iterator[CheckResult]:
 def trusted_proxies() -> Iterator[CheckResult]:
     """Check that only proxies' headers are trusted, not everyone's."""
     trusted = [ip_network(network) for network in settings.CHATAPP_TRUSTED_PROXIES]
-    wide = [str(one) for one in trusted if not one.is_private and one.num_addresses > 2**16]
+    wide = [
+        str(network)
+        for network in trusted
+        if not network.is_private and network.num_addresses > 2**16
+    ]
     if wide:
         yield failed(
             "Proxies",
@@ -214,14 +220,14 @@ def processes() -> Iterator[CheckResult]:
 
 def django_checks() -> Iterator[CheckResult]:
     """Report what Django's own checks find, including those for deployment."""
-    found = [
+    messages = [
         message
         for message in checks.run_checks(include_deployment_checks=True)
         if message.id not in _COVERED_BY_OURS and not message.is_silenced()
     ]
-    for message in found:
+    for message in messages:
         yield _from_django(message)
-    if not found:
+    if not messages:
         yield ok("Django's checks", "no issues")
 
 
@@ -230,5 +236,5 @@ def _from_django(message: Any) -> CheckResult:
     remedy = (
         " ".join(str(message.hint or "").split()) or "See Django's documentation of system checks."
     )
-    result_of = failed if message.level >= checks.ERROR else warning
-    return result_of("Django's checks", f"{message.id or 'unnamed'}: {text}", remedy)
+    build_result = failed if message.level >= checks.ERROR else warning
+    return build_result("Django's checks", f"{message.id or 'unnamed'}: {text}", remedy)

@@ -22,12 +22,12 @@ _RENEW = (
 )
 
 
-def trusting_context() -> ssl.SSLContext:
+def verifying_context() -> ssl.SSLContext:
     """Return a context that trusts this machine's authorities, including SSL_CERT_FILE."""
     return ssl.create_default_context()
 
 
-def blind_context() -> ssl.SSLContext:
+def unverified_context() -> ssl.SSLContext:
     """Return a context that accepts any certificate, so that the other checks can go on."""
     context = ssl.create_default_context()
     context.check_hostname = False
@@ -45,11 +45,13 @@ def certificate(url: str) -> Iterator[CheckResult]:
     try:
         with (
             socket.create_connection((host, parts.port or 443), CONNECT_SECONDS) as plain,
-            trusting_context().wrap_socket(plain, server_hostname=host) as secured,
+            verifying_context().wrap_socket(plain, server_hostname=host) as secured,
         ):
             peer, version = secured.getpeercert(), secured.version()
     except ssl.SSLCertVerificationError as error:
-        yield failed("Certificate", f"{error.verify_message} ({host})", _cure(error.verify_code))
+        yield failed(
+            "Certificate", f"{error.verify_message} ({host})", _find_remedy(error.verify_code)
+        )
         return
     except ssl.SSLError as error:
         yield failed(
@@ -72,11 +74,13 @@ def certificate(url: str) -> Iterator[CheckResult]:
 
 def _validity(host: str, until: str) -> CheckResult:
     days = (ssl.cert_time_to_seconds(until) - time.time()) / 86400
-    found = f"valid for {host}, {days:.0f} days left"
-    return warning("Certificate", found, _RENEW) if days < FEW_DAYS else ok("Certificate", found)
+    finding = f"valid for {host}, {days:.0f} days left"
+    return (
+        warning("Certificate", finding, _RENEW) if days < FEW_DAYS else ok("Certificate", finding)
+    )
 
 
-def _cure(code: int) -> str:
+def _find_remedy(code: int) -> str:
     if code in (_EXPIRED, _NOT_YET_VALID):
         return f"{_RENEW} If its dates are right, this machine's clock is wrong."
     if code in (_WRONG_HOST, _WRONG_ADDRESS):

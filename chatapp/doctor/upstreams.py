@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Iterator
 
-from chatapp.catalogue import endpoint_of
+from chatapp.catalogue import build_endpoint
 from chatapp.checks.results import CheckResult, failed, ok, skipped, warning
 from chatapp.doctor.report import milliseconds
 from chatapp.models import ToolServer, Upstream
@@ -18,7 +18,7 @@ def upstreams(has_demo: bool) -> Iterator[CheckResult]:
     """Check the enabled upstreams; `has_demo` says that `serve` runs the built-in one."""
     enabled = list(Upstream.objects.filter(enabled=True))
     if not enabled:
-        yield _none(has_demo)
+        yield _report_no_upstreams(has_demo)
     for upstream in enabled:
         if has_demo and upstream.from_environment:
             yield skipped(upstream.name, "the built-in demo, which runs inside the app")
@@ -38,7 +38,7 @@ def tool_servers() -> Iterator[CheckResult]:
             )
 
 
-def _none(has_demo: bool) -> CheckResult:
+def _report_no_upstreams(has_demo: bool) -> CheckResult:
     if has_demo:
         return skipped("Demo", "the built-in demo answers once the app has been started")
     return warning(
@@ -49,7 +49,7 @@ def _none(has_demo: bool) -> CheckResult:
 
 
 async def _list_models(upstream: Upstream) -> CheckResult:
-    endpoint = endpoint_of(upstream)
+    endpoint = build_endpoint(upstream)
     name = visible(upstream.name, endpoint.secret)[:16]
     if upstream.secret_problem:
         return failed(

@@ -19,7 +19,7 @@ from chatapp.doctor import probe
 from chatapp.doctor.buffering import Arrivals
 from chatapp.doctor.public import Public
 from chatapp.doctor.report import milliseconds, reason
-from chatapp.doctor.tls import blind_context
+from chatapp.doctor.tls import unverified_context
 
 WAIT_SECONDS = 15.0
 # Next to the page's own socket, so that a proxy's rules for that one apply here too.
@@ -49,7 +49,7 @@ class Socket:
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
         try:
-            self._connection = self._result_of(self._open())
+            self._connection = self._run_in_loop(self._open())
         except BaseException:
             self._end()
             raise
@@ -57,16 +57,16 @@ class Socket:
 
     def __exit__(self, *_: object) -> None:
         try:
-            self._result_of(self._close())
+            self._run_in_loop(self._close())
         finally:
             self._end()
 
     def recv(self, seconds: float) -> str:
         """Return the next message. Raises `TimeoutError` after `seconds`."""
-        return str(self._result_of(asyncio.wait_for(self._connection.recv(), seconds)))
+        return str(self._run_in_loop(asyncio.wait_for(self._connection.recv(), seconds)))
 
     def send(self, text: str) -> None:
-        self._result_of(self._connection.send(text))
+        self._run_in_loop(self._connection.send(text))
 
     async def _open(self) -> ClientConnection:
         """Connect without pings: the app's own pings must keep the connection open."""
@@ -75,7 +75,7 @@ class Socket:
             f"{'wss' if public.is_https else 'ws'}://{public.host}{SOCKET_PATH}",
             origin=Origin(public.origin),
             additional_headers=public.headers,
-            ssl=blind_context() if public.is_https else None,
+            ssl=unverified_context() if public.is_https else None,
             compression=None,
             proxy=None,
             open_timeout=WAIT_SECONDS,
@@ -89,7 +89,7 @@ class Socket:
         waiting = asyncio.all_tasks() - {asyncio.current_task()}
         await asyncio.gather(*waiting, return_exceptions=True)
 
-    def _result_of(self, work: Coroutine[Any, Any, T]) -> T:
+    def _run_in_loop(self, work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     def _end(self) -> None:
@@ -145,7 +145,7 @@ def socket_buffering(public: Public) -> Iterator[CheckResult]:
             socket.recv(WAIT_SECONDS)
             socket.send(probe.TRICKLE)
             for _ in range(probe.PIECES):
-                arrivals.take(socket.recv(WAIT_SECONDS))
+                arrivals.record_piece(socket.recv(WAIT_SECONDS))
     except (WebSocketException, OSError, ValueError) as error:
         yield failed("Streaming", reason(error), _UPGRADE_REMEDY)
         return
@@ -161,9 +161,9 @@ def socket_buffering(public: Public) -> Iterator[CheckResult]:
 
 def prompt_size(public: Public) -> Iterator[CheckResult]:
     """Check that the longest prompt that the app accepts gets through."""
-    most = settings.CHATAPP_MAX_PROMPT_CHARACTERS
-    prompt = "\U0001f600" * most  # each character takes four bytes in UTF-8
-    shown = f"{most:,} characters ({4 * most // 1024} KiB)"
+    max_characters = settings.CHATAPP_MAX_PROMPT_CHARACTERS
+    prompt = "\U0001f600" * max_characters  # each character takes four bytes in UTF-8
+    size_text = f"{max_characters:,} characters ({4 * max_characters // 1024} KiB)"
     try:
         with Socket(public) as socket:
             socket.recv(WAIT_SECONDS)
@@ -173,14 +173,14 @@ def prompt_size(public: Public) -> Iterator[CheckResult]:
         received, why = 0, f": {reason(error)}"
     else:
         why = f": {received:,} arrived"
-    if received == most:
-        yield ok("Long prompt", f"{shown} get through")
+    if received == max_characters:
+        yield ok("Long prompt", f"{size_text} get through")
     else:
         yield failed(
             "Long prompt",
-            f"{shown} don't get through{why}",
-            f"Allow WebSocket messages of {math.ceil(4 * most / 2**20)} MiB in the proxy and any "
-            "firewall before it, or lower CHATAPP_MAX_PROMPT_CHARACTERS.",
+            f"{size_text} don't get through{why}",
+            f"Allow WebSocket messages of {math.ceil(4 * max_characters / 2**20)} MiB in the proxy "
+            "and any firewall before it, or lower CHATAPP_MAX_PROMPT_CHARACTERS.",
         )
 
 
@@ -192,7 +192,7 @@ class QuietSocket:
 
     def __init__(self, public: Public, seconds: float) -> None:
         self._public, self._seconds = public, seconds
-        self._found: CheckResult | None = None
+        self._result: CheckResult | None = None
         self._thread: threading.Thread | None = None
         self._stack = ExitStack()
 
@@ -202,7 +202,7 @@ class QuietSocket:
             self._socket = self._stack.enter_context(Socket(self._public))
             self._socket.recv(WAIT_SECONDS)
         except (WebSocketException, OSError) as error:
-            self._found = failed("Idle socket", f"no upgrade: {reason(error)}", _UPGRADE_REMEDY)
+            self._result = failed("Idle socket", f"no upgrade: {reason(error)}", _UPGRADE_REMEDY)
         else:
             self._thread = threading.Thread(target=self._watch, daemon=True)
             self._thread.start()
@@ -219,8 +219,8 @@ class QuietSocket:
         while self._thread and self._thread.is_alive():
             progress(max(0.0, self._started + self._seconds - time.monotonic()))
             self._thread.join(1.0)
-        assert self._found
-        return self._found
+        assert self._result
+        return self._result
 
     def _watch(self) -> None:
         try:
@@ -230,11 +230,11 @@ class QuietSocket:
             self._socket.recv(WAIT_SECONDS)
         except (ConnectionClosed, TimeoutError):
             after = time.monotonic() - self._started
-            self._found = failed(
+            self._result = failed(
                 "Idle socket",
                 f"was closed after {after:.0f} s without a message",
                 "Raise the proxy's idle timeout above the app's ping interval of 20 s (nginx: "
                 "proxy_read_timeout 300s; proxy_send_timeout 300s).",
             )
         else:
-            self._found = ok("Idle socket", f"still open after {self._seconds:g} s of silence")
+            self._result = ok("Idle socket", f"still open after {self._seconds:g} s of silence")

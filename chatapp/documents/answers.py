@@ -55,7 +55,7 @@ class BadAnswer(ValueError):
 Outcome = Result | DrawnPage | tuple[PlacedPicture, ...] | Unreadable
 
 
-def encoded(outcome: Outcome) -> bytes:
+def encode_outcome(outcome: Outcome) -> bytes:
     match outcome:
         case Document():
             answer = Answer(document=outcome)
@@ -79,9 +79,9 @@ def max_bytes(limits: Limits) -> int:
     return text + pictures + 2**20
 
 
-def decoded(answer: bytes, limits: Limits) -> Result | Unreadable:
+def decode_result(answer: bytes, limits: Limits) -> Result | Unreadable:
     """Decode an answer. Raises `BadAnswer` if it is malformed or exceeds the limits."""
-    fields = _fields(answer)
+    fields = _decode_fields(answer)
     if isinstance(fields, Unreadable):
         return fields
     result = fields.document or fields.picture or fields.scan
@@ -90,9 +90,9 @@ def decoded(answer: bytes, limits: Limits) -> Result | Unreadable:
     return result
 
 
-def decoded_page(answer: bytes, limits: Limits) -> DrawnPage | Unreadable:
-    """Do the same with the answer to a request for a page."""
-    fields = _fields(answer)
+def decode_page(answer: bytes, limits: Limits) -> DrawnPage | Unreadable:
+    """Decode the answer to a request for a page, as `decode_result` does."""
+    fields = _decode_fields(answer)
     if isinstance(fields, Unreadable):
         return fields
     if fields.page is None or not _is_page(fields.page, limits):
@@ -100,11 +100,11 @@ def decoded_page(answer: bytes, limits: Limits) -> DrawnPage | Unreadable:
     return fields.page
 
 
-def decoded_pages(
+def decode_pages(
     answer: bytes, limits: Limits, indices: Sequence[int]
 ) -> tuple[PlacedPicture, ...] | Unreadable:
-    """Do the same with the answer to a request for pictures of these pages."""
-    fields = _fields(answer)
+    """Decode the answer to a request for pictures of these pages, as `decode_result` does."""
+    fields = _decode_fields(answer)
     if isinstance(fields, Unreadable):
         return fields
     if [placed.page for placed in fields.pages] != list(indices) or not all(
@@ -115,7 +115,7 @@ def decoded_pages(
     return fields.pages
 
 
-def _fields(answer: bytes) -> Answer | Unreadable:
+def _decode_fields(answer: bytes) -> Answer | Unreadable:
     try:
         fields = msgspec.msgpack.decode(answer, type=Answer)
     except msgspec.MsgspecError as error:
@@ -160,8 +160,8 @@ def _is_text(document: Document, limits: Limits) -> bool:
     )
 
 
-def _is_label(text: str, most: int) -> bool:
-    return len(text) <= most and text.isprintable()
+def _is_label(text: str, max_length: int) -> bool:
+    return len(text) <= max_length and text.isprintable()
 
 
 def _is_placed(placed: PlacedPicture, pages: Sequence[str], limits: Limits) -> bool:
@@ -170,16 +170,16 @@ def _is_placed(placed: PlacedPicture, pages: Sequence[str], limits: Limits) -> b
 
 
 def _are_in_order(pictures: Sequence[PlacedPicture]) -> bool:
-    places = [(one.page, one.offset) for one in pictures]
+    places = [(picture.page, picture.offset) for picture in pictures]
     return places == sorted(set(places))
 
 
 def _are_left_out(left_out: Sequence[LeftOut]) -> bool:
-    kinds = [one.what for one in left_out]
+    kinds = [omission.what for omission in left_out]
     return (
         len(set(kinds)) == len(kinds)
         and set(kinds) <= set(LEFT_OUT)
-        and all(1 <= one.count <= MAX_COUNT for one in left_out)
+        and all(1 <= omission.count <= MAX_COUNT for omission in left_out)
     )
 
 

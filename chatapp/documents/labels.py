@@ -54,7 +54,7 @@ BY_EXTENSION = {
 MEDIA_TYPES = {"Markdown": "text/markdown", "CSV": "text/csv"}
 
 
-def labelled(result: Result, name: str) -> Result:
+def refine_label(result: Result, name: str) -> Result:
     """Return the result with its label refined by the name, if it is plain text."""
     if not (isinstance(result, Document) and result.media_type == "text/plain"):
         return result

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from . import answers, refusals
-from .labels import labelled
+from .labels import refine_label
 from .results import DrawnPage, Limits, PlacedPicture, Result, Unreadable
 
 logger = logging.getLogger(__name__)
@@ -42,15 +42,15 @@ def read(path: Path, limits: Limits, name: str = "") -> Result:
     with a sentence for the person who attached the file, and `OSError` if the file cannot be
     opened. Threads may call this at the same time.
     """
-    outcome = _outcome(path, limits, answers.decoded, "read")
+    outcome = _outcome(path, limits, answers.decode_result, "read")
     if isinstance(outcome, Unreadable):
         raise outcome
-    return labelled(outcome, name)
+    return refine_label(outcome, name)
 
 
 def draw_page(path: Path, limits: Limits, index: int) -> DrawnPage:
     """Return a page of a PDF; the first has the index 0. Blocks and raises as `read` does."""
-    outcome = _outcome(path, limits, answers.decoded_page, "draw_page", index)
+    outcome = _outcome(path, limits, answers.decode_page, "draw_page", index)
     if isinstance(outcome, Unreadable):
         raise outcome
     return outcome
@@ -64,7 +64,7 @@ def draw_pages(path: Path, limits: Limits, indices: Sequence[int]) -> tuple[Plac
     """
     if len(indices) > limits.pictures:
         raise ValueError(f"at most {limits.pictures} pages are drawn at once")
-    decode = partial(answers.decoded_pages, indices=indices)
+    decode = partial(answers.decode_pages, indices=indices)
     outcome = _outcome(path, limits, decode, "draw_pages", list(indices))
     if isinstance(outcome, Unreadable):
         raise outcome
@@ -99,13 +99,13 @@ def _outcome(
 
 def _answer_to(file: int, limits: Limits, request: Sequence[object]) -> bytes:
     try:
-        process = _started(file, limits, request)
+        process = _start_process(file, limits, request)
     except OSError as error:  # such as at the limit of processes
         logger.warning("Could not start a process to read a file: %s", error)
         raise refusals.no_process() from error
     _running.add(process)
     try:
-        answer = _received(process, limits)
+        answer = _receive_answer(process, limits)
         process.wait(timeout=limits.seconds)
     except (TimeoutError, subprocess.TimeoutExpired) as error:
         raise refusals.too_slow(limits.seconds) from error
@@ -127,7 +127,7 @@ def _failure(status: int, limits: Limits) -> Unreadable:
     return refusals.too_slow(limits.seconds) if status == -signal.SIGXCPU else refusals.crashed()
 
 
-def _started(file: int, limits: Limits, request: Sequence[object]) -> subprocess.Popen[bytes]:
+def _start_process(file: int, limits: Limits, request: Sequence[object]) -> subprocess.Popen[bytes]:
     arguments = [json.dumps(asdict(limits)), json.dumps(request)]
     return subprocess.Popen(  # noqa: S603 - our own module
         [sys.executable, "-I", "-c", START, str(ROOT), *arguments],
@@ -141,7 +141,7 @@ def _started(file: int, limits: Limits, request: Sequence[object]) -> subprocess
     )
 
 
-def _received(process: subprocess.Popen[bytes], limits: Limits) -> bytes:
+def _receive_answer(process: subprocess.Popen[bytes], limits: Limits) -> bytes:
     """Return all that the subprocess writes. Raises `TimeoutError` and `Unreadable`."""
     assert process.stdout is not None
     left = answers.max_bytes(limits)

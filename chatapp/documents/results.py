@@ -1,11 +1,11 @@
-"""What reading a file gives, and the limits it keeps to."""
+"""Results of reading a file, and the limits on it."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What is read at most. A file beyond a limit is refused, never cut."""
+    """Limits on the files that are read. A file beyond a limit is refused, never cut."""
 
     pages: int = 1_000
     characters: int = 2_000_000

@@ -4,23 +4,23 @@ from collections import Counter
 from collections.abc import Sequence
 from uuid import UUID
 
-from chatapp.exports.reading import Place
+from chatapp.exports.reading import MessageRef
 from chatapp.models import Message
 
 
 class BranchNotes:
     """Numbers the messages of a chat in their order, if it has several branches."""
 
-    def __init__(self, places: Sequence[Place]) -> None:
-        exported = {one.message for one in places}
-        parents = [one.parent if one.parent in exported else None for one in places]
+    def __init__(self, refs: Sequence[MessageRef]) -> None:
+        exported = {ref.message for ref in refs}
+        parents = [ref.parent if ref.parent in exported else None for ref in refs]
         self._totals = Counter(parents)
         self.has_branches = any(total > 1 for total in self._totals.values())
         self._numbers: dict[UUID | None, int] = {}
         self._versions: Counter[UUID | None] = Counter()
         self._above: UUID | None = None
 
-    def of(self, message: Message) -> str:
+    def build_note(self, message: Message) -> str:
         """Return the note for the next message: its number, version, and what it follows."""
         if not self.has_branches:
             return ""
@@ -28,10 +28,10 @@ class BranchNotes:
         self._numbers[message.pk] = number
         parent = message.parent_id if message.parent_id in self._numbers else None
         self._versions[parent] += 1
-        said = [f"Message {number}"]
+        parts = [f"Message {number}"]
         if (total := self._totals[parent]) > 1:
-            said.append(f"version {self._versions[parent]} of {total}")
+            parts.append(f"version {self._versions[parent]} of {total}")
         if parent and parent != self._above:
-            said.append(f"follows message {self._numbers[parent]}")
+            parts.append(f"follows message {self._numbers[parent]}")
         self._above = message.pk
-        return ", ".join(said)
+        return ", ".join(parts)

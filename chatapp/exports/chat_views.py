@@ -12,8 +12,8 @@ from django.views.decorators.http import require_GET
 
 from chatapp.exports.formats.html import html, policy
 from chatapp.exports.formats.markdown import markdown
-from chatapp.exports.reading import Reading
-from chatapp.exports.streaming import streamed
+from chatapp.exports.reading import ChatReader
+from chatapp.exports.streaming import stream_pieces
 from chatapp.exports.writing import TYPES, Write
 from chatapp.models import Conversation, User
 
@@ -38,15 +38,15 @@ def print_page(request: HttpRequest, pk: UUID) -> HttpResponseBase:
 
 def _response(request: HttpRequest, pk: UUID, write: Write, suffix: str) -> HttpResponseBase:
     assert isinstance(request.user, User)
-    found: Conversation = get_object_or_404(request.user.conversations.kept(), pk=pk)
-    pieces = _pieces(Reading(request.user, [found.pk], is_shown_only=True), write)
+    conversation: Conversation = get_object_or_404(request.user.conversations.not_trashed(), pk=pk)
+    pieces = _pieces(ChatReader(request.user, [conversation.pk], is_shown_only=True), write)
     return StreamingHttpResponse(
-        streamed(pieces, request.session.session_key or ""),
+        stream_pieces(pieces, request.session.session_key or ""),
         content_type=TYPES[suffix],
         headers={"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"},
     )
 
 
-def _pieces(reading: Reading, write: Write) -> Iterator[bytes]:
+def _pieces(reading: ChatReader, write: Write) -> Iterator[bytes]:
     for chat in reading:
         yield from write(chat, None)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from chatapp.exports.names import Names, safe_name
+from chatapp.exports.names import UniqueNames, safe_name
 from chatapp.exports.zipped import Zip
 from chatapp.models import Attachment, ReplyImage
 from chatapp.models.files import storage
@@ -23,7 +23,7 @@ class Contents:
 
     folder: str  # "" for the archive's root, or a name with a slash
     records: list[dict[str, object]] = field(default_factory=list)  # what `files.json` lists
-    _names: Names = field(default_factory=Names)
+    _names: UniqueNames = field(default_factory=UniqueNames)
     _paths: dict[int, str] = field(default_factory=dict)  # by the key of the stored file
     _pending: list[tuple[str, Attachment | ReplyImage]] = field(default_factory=list)
 
@@ -51,7 +51,7 @@ class Contents:
     def _path(self, content: Attachment | ReplyImage, stored: int | None, name: str) -> str:
         if stored in self._paths:
             return self._paths[stored]
-        path = f"{self.folder}{self._names.take(name)}"
+        path = f"{self.folder}{self._names.reserve(name)}"
         if stored is not None:
             self._paths[stored] = path
         self._pending.append((path, content))
@@ -67,21 +67,21 @@ class Contents:
         """
         pending, self._pending = self._pending, []
         for path, content in pending:
-            pieces = chunks_of(content)
+            pieces = read_chunks(content)
             try:
                 first = next(pieces, b"")
             except FileNotFoundError:
                 logger.error(LOST, content)
                 continue
-            yield from archive.add(path, _all(first, pieces), packed=False)
+            yield from archive.add(path, _chain_pieces(first, pieces), packed=False)
 
 
-def _all(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+def _chain_pieces(first: bytes, following: Iterator[bytes]) -> Iterator[bytes]:
     yield first
-    yield from rest
+    yield from following
 
 
-def chunks_of(content: Attachment | ReplyImage) -> Iterator[bytes]:
+def read_chunks(content: Attachment | ReplyImage) -> Iterator[bytes]:
     """Yield the bytes of a file. Raises `OSError`, and `FileNotFoundError` if they are lost."""
     if content.file is None:
         yield content.read() if isinstance(content, ReplyImage) else b""

@@ -13,7 +13,7 @@ GONE = "This project no longer exists."
 
 
 class ExportForm(forms.Form):
-    """What to export: chats, a project, or everything; and how. JSON is the default format."""
+    """The content of an export (chats, a project, or everything) and its format (default JSON)."""
 
     ids = IdsField(required=False)
     project = forms.UUIDField(required=False)

@@ -7,7 +7,7 @@ from tempfile import TemporaryFile
 
 from django.conf import settings
 
-from chatapp.exports.writing import chats_of, written
+from chatapp.exports.writing import build_export, list_chats
 from chatapp.models import ChatExport
 from chatapp.models.files import storage
 from chatapp.models.platform.jobs import JobFailed
@@ -16,13 +16,13 @@ from chatapp.realtime.worker import jobs
 logger = logging.getLogger(__name__)
 
 STEP_SECONDS = 0.03
-UNSTORED = "The storage of files failed. Try again later, or tell your administrator."
+STORAGE_FAILED = "The storage of files failed. Try again later, or tell your administrator."
 EMPTY = "There are no chats to export any more."
 
 
-def run(export: ChatExport) -> Iterator[None]:
+def run_export(export: ChatExport) -> Iterator[None]:
     """Write the export to a temporary file, then to the storage. A step of `Jobs` at a time."""
-    chats = chats_of(export)
+    chats = list_chats(export)
     if not chats:
         raise JobFailed(EMPTY)
     export.done, export.total = 0, len(chats)
@@ -31,7 +31,7 @@ def run(export: ChatExport) -> Iterator[None]:
     def on_chat() -> None:
         export.done += 1
 
-    suffix, pieces = written(export, chats, on_chat)
+    suffix, pieces = build_export(export, chats, on_chat)
     try:
         with TemporaryFile(dir=settings.DATA_DIR) as file:  # `/tmp` may be memory
             until = 0.0
@@ -46,8 +46,8 @@ def run(export: ChatExport) -> Iterator[None]:
             storage.replace_file(export.stored_name, file)
     except OSError as error:
         logger.error("An export can't be stored: %s", error)
-        raise JobFailed(UNSTORED) from error
+        raise JobFailed(STORAGE_FAILED) from error
     export.store_size(suffix, size)
 
 
-jobs.register(ChatExport, run)
+jobs.register(ChatExport, run_export)

@@ -1,9 +1,10 @@
 r"""Puts untrusted text into a Markdown document, so that it can't change what is around it.
 
-`contained` keeps the Markdown of an answer as the model wrote it, except that raw HTML is escaped
-(`\<div>`) outside of code, that images become links, and that a fence which was never closed is
-closed. It works line by line, and asks a reader of CommonMark about the result. Where it is not
-sure what a reader will take for code, it escapes; if nothing helps, the whole text becomes code.
+`contain_markdown` keeps the Markdown of an answer as the model wrote it, except that raw HTML is
+escaped (`\<div>`) outside of code, that images become links, and that a fence which was never
+closed is closed. It works line by line, and asks a reader of CommonMark about the result. Where it
+is not sure what a reader will take for code, it escapes; if nothing helps, the whole text becomes
+code.
 """
 
 import re
@@ -32,21 +33,21 @@ _FENCE = re.compile(r"(?m)^[ \t]*(`{3,}|~{3,})")
 _LONG_RUN = re.compile(r"`{3,}")
 
 
-def escaped(text: str) -> str:
+def escape_line(text: str) -> str:
     """Return a name or title as one line of Markdown that means nothing but itself."""
     return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
 
 
 def link(words: str, address: str) -> str:
     """Return a link; the address may be a URL or a path."""
-    return f"[{escaped(words)}](<{_address(address)}>)"
+    return f"[{escape_line(words)}](<{_address(address)}>)"
 
 
 def image(words: str, path: str) -> str:
-    return f"![{escaped(words)}](<{_address(path)}>)"
+    return f"![{escape_line(words)}](<{_address(path)}>)"
 
 
-def fenced(text: str, language: str = "") -> str:
+def fence_code(text: str, language: str = "") -> str:
     """Return the text as a code block, whatever fences it contains."""
     longest = max(map(len, _LONG_RUN.findall(text)), default=2)
     fence = "`" * (longest + 1)
@@ -54,7 +55,7 @@ def fenced(text: str, language: str = "") -> str:
     return f"{fence}{language}\n{content}\n{fence}"
 
 
-def contained(text: str) -> str:
+def contain_markdown(text: str) -> str:
     """Return Markdown text with raw HTML escaped, and with its last fence closed."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
     if not (_RISKY.search(text) or "```" in text or "~~~" in text):
@@ -64,10 +65,10 @@ def contained(text: str) -> str:
     blocks = split(text)
     is_long = len(text) > MAX_PARSED
     for keeps_nested in (False,) if is_long else (True, False):
-        result = "\n".join(_contained(block, keeps_nested) for block in blocks).strip("\n")
+        result = "\n".join(_contain_block(block, keeps_nested) for block in blocks).strip("\n")
         if is_long or _is_inert(result):
             return result
-    return fenced(text)
+    return fence_code(text)
 
 
 def _is_inert(text: str) -> bool:
@@ -88,11 +89,11 @@ def _is_open(block: Block) -> bool:
     return len(block.lines) == 1 or not block.is_closed
 
 
-def _contained(block: Block, keeps_nested: bool) -> str:
+def _contain_block(block: Block, keeps_nested: bool) -> str:
     if block.kind == "rest":  # too much to look at line by line
-        return fenced(block.source) + "\n"
+        return fence_code(block.source) + "\n"
     if block.has_inner_fence:  # other readers end it at the first fence that ends within it
-        return fenced(fence_body(block), fence_info(block)) + "\n"
+        return fence_code(fence_body(block), fence_info(block)) + "\n"
     if block.kind == "fence":
         source = block.source if block.source.endswith("\n") else f"{block.source}\n"
         return f"{source}{block.fence}\n" if _is_open(block) else source
@@ -109,15 +110,15 @@ def _without_html(block: Block, keeps_nested: bool) -> Iterator[str]:
     may_nest = keeps_nested and block.kind in ("list", "quote")
     fence, is_unsure = "", False
     for line in block.lines:
-        found = _NESTED.match(line.rstrip("\n")) if may_nest else None
+        nested_fence = _NESTED.match(line.rstrip("\n")) if may_nest else None
         # A fence ends with its list or quote, whose lines are indented or marked.
         is_within = line[0] in " \t>\n" and not _MARKED.match(line)
-        if fence and (is_within or found):
+        if fence and (is_within or nested_fence):
             bare = line.strip(" \t>\n")
             fence = "" if bare.startswith(fence) and not bare.strip(fence[0]) else fence
             yield line
-        elif found:
-            fence = found["fence"]
+        elif nested_fence:
+            fence = nested_fence["fence"]
             yield line
         else:
             fence, is_unsure = "", is_unsure and not line.isspace()
@@ -125,15 +126,15 @@ def _without_html(block: Block, keeps_nested: bool) -> Iterator[str]:
             yield _FENCE.sub(r"\\\1", inert) if block.kind == "formula" else inert
 
 
-def _inert(found: re.Match[str]) -> str:
-    is_escaped = len(found[1]) % 2
-    return found[0] if is_escaped else f"{found[0][:-1]}\\{found[0][-1]}"
+def _escape_match(match: re.Match[str]) -> str:
+    is_escaped = len(match[1]) % 2
+    return match[0] if is_escaped else f"{match[0][:-1]}\\{match[0][-1]}"
 
 
 def _line_without_html(line: str, is_unsure: bool) -> tuple[str, bool]:
     """Return the line, and whether a span of code may go on in the next one."""
     if not is_unsure and "`" not in line:
-        return _RISKY.sub(_inert, line), False
+        return _RISKY.sub(_escape_match, line), False
     parts = _TICKS.split(line)  # text and runs of backticks in turn
     closers: dict[str, list[int]] = {}
     for index in range(len(parts) - 2, 0, -2):
@@ -142,7 +143,7 @@ def _line_without_html(line: str, is_unsure: bool) -> tuple[str, bool]:
     while at < len(parts):
         part = parts[at]
         if at % 2 == 0:
-            parts[at] = _RISKY.sub(_inert, part)
+            parts[at] = _RISKY.sub(_escape_match, part)
             at += 1
             continue
         ahead = closers[part]

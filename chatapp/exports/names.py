@@ -19,15 +19,17 @@ def safe_name(name: str, unnamed: str = UNNAMED) -> str:
     A long name is shortened before its suffix.
     """
     composed = unicodedata.normalize("NFC", name[:1000])
-    visible = "".join(one for one in composed if unicodedata.category(one) not in _INVISIBLE)
+    visible = "".join(
+        character for character in composed if unicodedata.category(character) not in _INVISIBLE
+    )
     plain = " ".join(_REFUSED.sub("_", visible).split())
     bare = plain.strip(". ")  # Windows drops dots at the end; at the beginning they hide a file
     if not any(map(str.isalnum, bare)):
         bare = unnamed
-    return _shortened(_DEVICE.sub(r"_\g<0>", bare))
+    return _shorten_name(_DEVICE.sub(r"_\g<0>", bare))
 
 
-def _shortened(name: str) -> str:
+def _shorten_name(name: str) -> str:
     if len(name.encode()) <= MAX_BYTES:
         return name
     suffix = PurePosixPath(name).suffix
@@ -36,19 +38,19 @@ def _shortened(name: str) -> str:
     return stem.decode(errors="ignore").rstrip(". ") + suffix
 
 
-class Names:
+class UniqueNames:
     """The names taken in a folder, which differ even for systems that ignore case."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
         self._counts: dict[str, int] = {}
 
-    def take(self, name: str) -> str:
+    def reserve(self, name: str) -> str:
         """Return the name, or another one with a number if it is taken."""
-        found = name
-        while found.casefold() in self._taken:
+        free_name = name
+        while free_name.casefold() in self._taken:
             self._counts[name] = number = self._counts.get(name, 1) + 1
             suffix = PurePosixPath(name).suffix
-            found = f"{name.removesuffix(suffix)} ({number}){suffix}"
-        self._taken.add(found.casefold())
-        return found
+            free_name = f"{name.removesuffix(suffix)} ({number}){suffix}"
+        self._taken.add(free_name.casefold())
+        return free_name

@@ -5,13 +5,13 @@ from collections.abc import AsyncIterator, Iterator
 
 from channels.db import database_sync_to_async
 
-from chatapp.sessions.validity import person_of
+from chatapp.sessions.validity import get_person
 
 PIECE_BYTES = 64 * 1024
 SECONDS_A_PIECE = 0.2
 
 
-async def streamed(pieces: Iterator[bytes], session_key: str) -> AsyncIterator[bytes]:
+async def stream_pieces(pieces: Iterator[bytes], session_key: str) -> AsyncIterator[bytes]:
     """Yield an export's bytes, which are made in a thread.
 
     Raises `NotSignedIn` once the session has ended, so that the client sees a truncated download.
@@ -26,12 +26,12 @@ async def streamed(pieces: Iterator[bytes], session_key: str) -> AsyncIterator[b
 
 def _next(pieces: Iterator[bytes], session_key: str) -> bytes:
     """Return the next bytes, or none at the end."""
-    person_of(session_key)
-    found: list[bytes] = []
+    get_person(session_key)
+    parts: list[bytes] = []
     size, until = 0, time.monotonic() + SECONDS_A_PIECE
     for piece in pieces:
-        found.append(piece)
+        parts.append(piece)
         size += len(piece)
         if size >= PIECE_BYTES or (size and time.monotonic() > until):
             break
-    return b"".join(found)
+    return b"".join(parts)

@@ -17,10 +17,10 @@ from django.views.decorators.http import require_GET, require_POST
 from chatapp.chat.bulk_actions import error_response, text_response
 from chatapp.exports.forms import ExportForm
 from chatapp.exports.names import safe_name
-from chatapp.exports.streaming import streamed
-from chatapp.exports.writing import TYPES, UNTITLED, chats_of, is_large, written
+from chatapp.exports.streaming import stream_pieces
+from chatapp.exports.writing import TYPES, UNTITLED, build_export, is_large, list_chats
 from chatapp.models import ChatExport, User, audit
-from chatapp.models.conversations.exports import MAX_KEPT, ExportFormat, ExportScope
+from chatapp.models.conversations.exports import MAX_EXPORTS, ExportFormat, ExportScope
 from chatapp.models.files import storage
 from chatapp.realtime.worker import worker
 
@@ -42,48 +42,63 @@ def export(request: HttpRequest) -> HttpResponseBase:
     form = ExportForm(request.POST, user=request.user)
     if not form.is_valid():
         return error_response(form)
-    asked = form.export
-    chats = chats_of(asked)
+    requested_export = form.export
+    chats = list_chats(requested_export)
     if not chats:  # audit events are permanent, so record none for an empty export
-        return text_response(NONE if asked.scope == ExportScope.EVERYTHING else GONE, 404)
-    if is_large(asked, chats):
-        return _begin(request, asked, len(chats))
+        return text_response(
+            NONE if requested_export.scope == ExportScope.EVERYTHING else GONE, 404
+        )
+    if is_large(requested_export, chats):
+        return _begin(request, requested_export, len(chats))
     if "HX-Request" in request.headers:
         return HttpResponse(status=204)
     with transaction.atomic():
-        _record(asked, len(chats))
-    found = written(asked, chats)
-    name = f"{_name(asked, chats)}.{found.suffix}"
-    return _sent(request, found.pieces, name)
+        _record(requested_export, len(chats))
+    content = build_export(requested_export, chats)
+    name = f"{_name(requested_export, chats)}.{content.suffix}"
+    return _stream_download(request, content.pieces, name)
 
 
-def _begin(request: HttpRequest, asked: ChatExport, count: int) -> HttpResponse:
+def _begin(request: HttpRequest, requested_export: ChatExport, count: int) -> HttpResponse:
     with transaction.atomic():
-        User.objects.select_for_update().get(pk=asked.user_id)  # one at a time
-        if ChatExport.objects.filter(user=asked.user).kept().count() >= MAX_KEPT:
-            return text_response(TOO_MANY.format(MAX_KEPT), 422)
-        asked.save()
-        _record(asked, count)
-    worker().jobs.look()
+        User.objects.select_for_update().get(pk=requested_export.user_id)  # one at a time
+        if ChatExport.objects.filter(user=requested_export.user).current().count() >= MAX_EXPORTS:
+            return text_response(TOO_MANY.format(MAX_EXPORTS), 422)
+        requested_export.save()
+        _record(requested_export, count)
+    worker().jobs.wake()
     return HttpResponse(status=201) if "HX-Request" in request.headers else redirect("exports")
 
 
-def _record(asked: ChatExport, count: int) -> None:
-    detail = {"conversations": count, "format": asked.format, "scope": asked.scope}
-    audit.record("conversations.exported", actor=asked.user, about=asked.user, detail=detail)
+def _record(requested_export: ChatExport, count: int) -> None:
+    detail = {
+        "conversations": count,
+        "format": requested_export.format,
+        "scope": requested_export.scope,
+    }
+    audit.record(
+        "conversations.exported",
+        actor=requested_export.user,
+        about=requested_export.user,
+        detail=detail,
+    )
 
 
-def _name(asked: ChatExport, chats: list[UUID]) -> str:
-    if len(chats) == 1 and asked.format in (ExportFormat.MARKDOWN, ExportFormat.HTML):
-        title = asked.user.conversations.filter(pk=chats[0]).values_list("title", flat=True).first()
+def _name(requested_export: ChatExport, chats: list[UUID]) -> str:
+    if len(chats) == 1 and requested_export.format in (ExportFormat.MARKDOWN, ExportFormat.HTML):
+        title = (
+            requested_export.user.conversations.filter(pk=chats[0])
+            .values_list("title", flat=True)
+            .first()
+        )
         return safe_name(title or "", UNTITLED)
-    kind = "usage" if asked.format == ExportFormat.CSV else "conversations"
+    kind = "usage" if requested_export.format == ExportFormat.CSV else "conversations"
     return f"{kind}-{timezone.now():%Y-%m-%d}"
 
 
-def _sent(request: HttpRequest, pieces: Iterator[bytes], name: str) -> HttpResponseBase:
+def _stream_download(request: HttpRequest, pieces: Iterator[bytes], name: str) -> HttpResponseBase:
     return StreamingHttpResponse(
-        streamed(pieces, request.session.session_key or ""),
+        stream_pieces(pieces, request.session.session_key or ""),
         content_type=TYPES[name.rpartition(".")[2]],
         headers={
             "Content-Disposition": content_disposition_header(True, name) or "attachment",
@@ -109,12 +124,12 @@ def dialog(request: HttpRequest) -> HttpResponse:
 def exports(request: HttpRequest) -> HttpResponse:
     """The page of a person's exports, from which they export everything."""
     assert isinstance(request.user, User)
-    found = list(ChatExport.objects.filter(user=request.user))
+    own_exports = list(ChatExport.objects.filter(user=request.user))
     context = {
-        "exports": found,
-        "running": next((one for one in found if one.is_unended), None),
+        "exports": own_exports,
+        "running": next((own_export for own_export in own_exports if own_export.is_unended), None),
         "formats": ExportFormat.choices,
-        "most": MAX_KEPT,
+        "most": MAX_EXPORTS,
     }
     return render(request, "exports/exports.html", context)
 
@@ -123,13 +138,15 @@ def exports(request: HttpRequest) -> HttpResponse:
 @never_cache
 @login_required
 def download(request: HttpRequest, pk: UUID) -> HttpResponseBase:
-    found = _own(request, pk)
-    if not found.is_there:
+    stored_export = _get_own_export(request, pk)
+    if not stored_export.is_available:
         return text_response(GONE, 404)
-    if not storage.exists(found.stored_name):
+    if not storage.exists(stored_export.stored_name):
         return text_response(LOST, 404)
-    response = _sent(request, _chunks(found.stored_name), found.download_name)
-    response.headers["Content-Length"] = str(storage.size(found.stored_name))
+    response = _stream_download(
+        request, _chunks(stored_export.stored_name), stored_export.download_name
+    )
+    response.headers["Content-Length"] = str(storage.size(stored_export.stored_name))
     return response
 
 
@@ -143,13 +160,13 @@ def _chunks(name: str) -> Iterator[bytes]:
 @never_cache
 @login_required
 def progress(request: HttpRequest, pk: UUID) -> JsonResponse:
-    return JsonResponse(_own(request, pk).progress)
+    return JsonResponse(_get_own_export(request, pk).progress)
 
 
 @require_POST
 @login_required
 def cancel(request: HttpRequest, pk: UUID) -> HttpResponse:
-    if _own(request, pk).ask_to_cancel():
+    if _get_own_export(request, pk).ask_to_cancel():
         messages.info(request, "The export was cancelled.")
     return redirect("exports")
 
@@ -158,15 +175,15 @@ def cancel(request: HttpRequest, pk: UUID) -> HttpResponse:
 @login_required
 def delete(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Delete an export that has ended, with its file."""
-    found = _own(request, pk)
-    if found.is_unended:
+    stored_export = _get_own_export(request, pk)
+    if stored_export.is_unended:
         messages.info(request, "This export is being prepared. Cancel it first.")
     else:
-        found.discard()
+        stored_export.discard()
         messages.info(request, "Deleted.")
     return redirect("exports")
 
 
-def _own(request: HttpRequest, pk: UUID) -> ChatExport:
-    found: ChatExport = get_object_or_404(ChatExport, pk=pk, user=request.user)
-    return found
+def _get_own_export(request: HttpRequest, pk: UUID) -> ChatExport:
+    own_export: ChatExport = get_object_or_404(ChatExport, pk=pk, user=request.user)
+    return own_export

@@ -11,8 +11,8 @@ from chatapp.exports.formats.html import html
 from chatapp.exports.formats.json_lines import json_lines
 from chatapp.exports.formats.markdown import markdown
 from chatapp.exports.formats.usage import usage_csv
-from chatapp.exports.names import Names, safe_name
-from chatapp.exports.reading import Chat, Reading
+from chatapp.exports.names import UniqueNames, safe_name
+from chatapp.exports.reading import Chat, ChatReader
 from chatapp.exports.zipped import Zip
 from chatapp.models import Attachment, ChatExport, Message, ReplyImage
 from chatapp.models.conversations.exports import ExportFormat, ExportScope
@@ -43,7 +43,7 @@ WRITERS: dict[str, tuple[Write, str]] = {
 }
 
 
-class Written(NamedTuple):
+class ExportContent(NamedTuple):
     suffix: str
     pieces: Iterator[bytes]
 
@@ -52,74 +52,74 @@ class Written(NamedTuple):
         return TYPES[self.suffix]
 
 
-def chats_of(export: ChatExport) -> list[UUID]:
+def list_chats(export: ChatExport) -> list[UUID]:
     """Return the keys of the chats, the one that was used last first."""
-    own = export.user.conversations.kept()
+    own = export.user.conversations.not_trashed()
     match export.scope:
         case ExportScope.CHATS:
-            chosen = own.filter(pk__in=export.chats)
+            conversations = own.filter(pk__in=export.chats)
         case ExportScope.PROJECT:
-            chosen = own.filter(project=export.project, is_temporary=False)
+            conversations = own.filter(project=export.project, is_temporary=False)
         case _:
-            chosen = own.filter(is_temporary=False)
-    return list(chosen.values_list("pk", flat=True))
+            conversations = own.filter(is_temporary=False)
+    return list(conversations.values_list("pk", flat=True))
 
 
 def is_large(export: ChatExport, chats: list[UUID]) -> bool:
     """Whether to make the export in the background."""
     if len(chats) > MOST_CHATS:
         return True
-    here = Message.objects.filter(conversation__in=chats, deleted_at=None)
-    if here.count() > MOST_MESSAGES[ExportFormat(export.format)]:
+    messages = Message.objects.filter(conversation__in=chats, deleted_at=None)
+    if messages.count() > MOST_MESSAGES[ExportFormat(export.format)]:
         return True
-    attached = Attachment.objects.filter(message__in=here).aggregate(bytes=Sum("file__size"))
+    attached = Attachment.objects.filter(message__in=messages).aggregate(bytes=Sum("file__size"))
     has_bytes = export.with_files or export.format == ExportFormat.HTML
     return has_bytes and (attached["bytes"] or 0) > MOST_FILE_BYTES
 
 
-def written(
+def build_export(
     export: ChatExport, chats: list[UUID], on_chat: Callable[[], None] = lambda: None
-) -> Written:
+) -> ExportContent:
     """Return the export's bytes. `on_chat` is called after each chat."""
-    reading = Reading(export.user, chats, export.is_shown_only, on_chat=on_chat)
+    reader = ChatReader(export.user, chats, export.is_shown_only, on_chat=on_chat)
     if export.format == ExportFormat.CSV:
-        return Written("csv", usage_csv(reading))
+        return ExportContent("csv", usage_csv(reader))
     with_files = export.with_files and has_files(chats)
     if export.format == ExportFormat.JSON:
         if with_files:
-            return Written("zip", _json_with_files(reading))
-        return Written("jsonl", json_lines(reading))
+            return ExportContent("zip", _json_with_files(reader))
+        return ExportContent("jsonl", json_lines(reader))
     write, suffix = WRITERS[export.format]
     if len(chats) == 1 and not with_files:
-        return Written(suffix, (piece for chat in reading for piece in write(chat, None)))
-    return Written("zip", _texts(reading, write, suffix, with_files=with_files))
+        return ExportContent(suffix, (piece for chat in reader for piece in write(chat, None)))
+    return ExportContent("zip", _texts(reader, write, suffix, with_files=with_files))
 
 
 def has_files(chats: list[UUID]) -> bool:
     for start in range(0, len(chats), LOOKED_UP_AT_ONCE):
-        some = chats[start : start + LOOKED_UP_AT_ONCE]
-        here = Message.objects.filter(conversation__in=some, deleted_at=None)
-        images = ReplyImage.objects.filter(message__in=here)
-        if here.filter(file_count__gt=0).exists() or images.exists():
+        batch = chats[start : start + LOOKED_UP_AT_ONCE]
+        messages = Message.objects.filter(conversation__in=batch, deleted_at=None)
+        images = ReplyImage.objects.filter(message__in=messages)
+        if messages.filter(file_count__gt=0).exists() or images.exists():
             return True
     return False
 
 
-def _json_with_files(reading: Reading) -> Iterator[bytes]:
+def _json_with_files(reader: ChatReader) -> Iterator[bytes]:
     archive, contents = Zip(), Contents(FILES)
-    yield from archive.add("conversations.jsonl", json_lines(reading, contents))
+    yield from archive.add("conversations.jsonl", json_lines(reader, contents))
     yield from contents.write(archive)
     yield from archive.add("files.json", [contents.index])
     yield from archive.close()
 
 
 def _texts(
-    reading: Iterable[Chat], write: Write, suffix: str, *, with_files: bool
+    reader: Iterable[Chat], write: Write, suffix: str, *, with_files: bool
 ) -> Iterator[bytes]:
     """Write a text for each chat, with its files in a folder beside it."""
-    archive, names = Zip(), Names()
-    for chat in reading:
-        name = names.take(f"{safe_name(chat.conversation.title, UNTITLED)}.{suffix}")
+    archive, names = Zip(), UniqueNames()
+    for chat in reader:
+        name = names.reserve(f"{safe_name(chat.conversation.title, UNTITLED)}.{suffix}")
         contents = Contents(f"{name.removesuffix(f'.{suffix}')} files/") if with_files else None
         yield from archive.add(name, write(chat, contents))
         if contents:

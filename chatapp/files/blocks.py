@@ -53,29 +53,33 @@ class Figure:
 
 
 Block = Text | Heading | Table | Figure
-Placed = tuple[int, Figure]  # with the position in a text that it stands at
+PlacedFigure = tuple[int, Figure]  # with the position in a text that it stands at
 
 
-def cut_at_figures(text: str, placed: Iterable[Placed]) -> Iterator[tuple[str, list[Figure]]]:
+def cut_at_figures(
+    text: str, placed_figures: Iterable[PlacedFigure]
+) -> Iterator[tuple[str, list[Figure]]]:
     """Yield a text in pieces, each with the figures that follow it: no line or table is cut."""
     start = 0
-    for end, some in groupby(placed, lambda one: _end_of_block(text, one[0])):
-        yield text[start:end], [figure for _, figure in some]
+    for end, following in groupby(
+        placed_figures, lambda placed_figure: _end_of_block(text, placed_figure[0])
+    ):
+        yield text[start:end], [figure for _, figure in following]
         start = end
     if start < len(text) or not text:
         yield text[start:], []
 
 
-def _end_of_block(text: str, place: int) -> int:
-    """Return where the line at a place ends, or the table that it is a row of."""
+def _end_of_block(text: str, position: int) -> int:
+    """Return the end of the line at a position, or of the table that it is a row of."""
     while True:
-        begin = text.rfind("\n", 0, place) + 1
-        end = text.find("\n", place)
+        begin = text.rfind("\n", 0, position) + 1
+        end = text.find("\n", position)
         if end < 0:
             return len(text)
         if not (text.startswith("|", begin) and text.startswith("|", end + 1)):
             return end + 1
-        place = end + 1
+        position = end + 1
 
 
 def split_blocks(text: str) -> list[Block]:
@@ -92,16 +96,16 @@ def split_blocks(text: str) -> list[Block]:
         if block is None:
             plain.append(line)
         else:
-            blocks += [*_text_of(plain), block]
+            blocks += [*_build_text(plain), block]
             plain = []
         position += count
-    return [*blocks, *_text_of(plain)]
+    return [*blocks, *_build_text(plain)]
 
 
 def whole_blocks_length(text: str) -> int:
     """Return the length of the blocks that a piece of a longer text has as a whole, or 0."""
     end = text.rfind("\n\n") + 1
-    fences = [found.start() for found in FENCE.finditer(text, 0, end)]
+    fences = [fence.start() for fence in FENCE.finditer(text, 0, end)]
     return fences[-1] if len(fences) % 2 else end
 
 
@@ -111,13 +115,13 @@ def csv_table(text: str) -> Table | None:
     delimiter = max(DELIMITERS, key=first_line.count)
     rows = csv.reader(StringIO(text, newline=""), delimiter=delimiter)
     try:
-        filled = (row for row in rows if row)
-        shown = list(islice(filled, MAX_ROWS + 1))
-        count = len(shown) + sum(1 for _ in filled)
+        filled_rows = (row for row in rows if row)
+        shown_rows = list(islice(filled_rows, MAX_ROWS + 1))
+        count = len(shown_rows) + sum(1 for _ in filled_rows)
     except csv.Error:  # such as a field without end
         return None
-    width = max(map(len, shown), default=0)
-    return _table(shown, count, width) if width > 1 else None
+    width = max(map(len, shown_rows), default=0)
+    return _table(shown_rows, count, width) if width > 1 else None
 
 
 def _block_at(lines: Sequence[str], position: int) -> tuple[Heading | Table | None, int]:
@@ -155,11 +159,11 @@ def _table(rows: Sequence[Sequence[str]], row_count: int, width: int) -> Table:
     """Return the part of a table that is shown; `rows` are its first rows."""
     is_cut = any(len(cell) > MAX_CELL_LENGTH for row in rows for cell in row[:MAX_COLUMNS])
     columns = min(width, MAX_COLUMNS)
-    head, *shown = ([_short(cell) for cell in _padded(row, columns)] for row in rows)
-    return Table(head, shown, " ".join(_left_out(row_count - 1, width, is_cut)))
+    head, *shown_rows = ([_short(cell) for cell in _pad_row(row, columns)] for row in rows)
+    return Table(head, shown_rows, " ".join(_left_out(row_count - 1, width, is_cut)))
 
 
-def _padded(row: Sequence[str], columns: int) -> list[str]:
+def _pad_row(row: Sequence[str], columns: int) -> list[str]:
     return [*row[:columns], *[""] * (columns - len(row))]
 
 
@@ -169,7 +173,7 @@ def _short(cell: str) -> str:
 
 def _left_out(row_count: int, width: int, is_cut: bool) -> Iterator[str]:
     counts = ((MAX_ROWS, row_count, "rows"), (MAX_COLUMNS, width, "columns"))
-    parts = [f"{most} of {count:,} {unit}" for most, count, unit in counts if count > most]
+    parts = [f"{limit} of {count:,} {unit}" for limit, count, unit in counts if count > limit]
     if parts:
         yield f"Only {' and '.join(parts)} are shown."
     if is_cut:
@@ -178,6 +182,6 @@ def _left_out(row_count: int, width: int, is_cut: bool) -> Iterator[str]:
         yield "The model gets all of it."
 
 
-def _text_of(lines: Sequence[str]) -> list[Text]:
+def _build_text(lines: Sequence[str]) -> list[Text]:
     text = "\n".join(lines).strip("\n")
     return [Text(text)] if text.strip() else []

@@ -20,7 +20,7 @@ from chatapp.models.files import storage
 AT_ONCE = 2
 SECONDS_PER_HOUR = 300.0  # of drawing, for each person
 LIMITS = Limits(image_side=1_600, seconds=10.0)
-KEPT_BYTES = 16 * 2**20
+CACHE_BYTES = 16 * 2**20
 
 threads = FairThreads(
     AT_ONCE,
@@ -33,8 +33,8 @@ _requests = count()
 class PageCache:
     """The last pages that were drawn, up to a total size, by file and index."""
 
-    def __init__(self, most: int) -> None:
-        self._most, self._size = most, 0
+    def __init__(self, max_bytes: int) -> None:
+        self._most, self._size = max_bytes, 0
         self._pages: OrderedDict[tuple[int, int], DrawnPage] = OrderedDict()
         self._lock = Lock()
 
@@ -47,27 +47,27 @@ class PageCache:
     def add(self, key: tuple[int, int], page: DrawnPage) -> None:
         with self._lock:
             if former := self._pages.pop(key, None):
-                self._size -= _size_of(former)
+                self._size -= _count_bytes(former)
             self._pages[key] = page
-            self._size += _size_of(page)
+            self._size += _count_bytes(page)
             while self._size > self._most:
-                self._size -= _size_of(self._pages.popitem(last=False)[1])
+                self._size -= _count_bytes(self._pages.popitem(last=False)[1])
 
 
-def _size_of(page: DrawnPage) -> int:
+def _count_bytes(page: DrawnPage) -> int:
     return len(page.picture.data) + sum(len(run.text) for run in page.runs)
 
 
-kept = PageCache(KEPT_BYTES)
+page_cache = PageCache(CACHE_BYTES)
 
 
-def drawn_page(file: StoredFile, index: int, person: int) -> "Future[DrawnPage]":
+def draw_page(file: StoredFile, index: int, person: int) -> "Future[DrawnPage]":
     """Draw a page of a person's PDF soon; the first is 0.
 
     The result raises `Unreadable`, and `OSError` if the storage fails.
     """
     result: Future[DrawnPage] = Future()
-    if page := kept.get((file.pk, index)):
+    if page := page_cache.get((file.pk, index)):
         result.set_result(page)
     else:
         # The page that somebody has scrolled to last comes first.
@@ -88,7 +88,7 @@ def _draw(file: StoredFile, index: int, result: "Future[DrawnPage]") -> None:
     except BaseException as error:  # noqa: BLE001 - raised where the result is awaited
         result.set_exception(error)
     else:
-        kept.add((file.pk, index), page)
+        page_cache.add((file.pk, index), page)
         result.set_result(page)
 
 

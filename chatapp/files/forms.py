@@ -29,12 +29,12 @@ class UploadForm(forms.Form):
         return clean_file_name(self.cleaned_data["name"])
 
     def clean_size(self) -> int:
-        size, most = self.cleaned_data["size"], settings.CHATAPP_FILE_BYTES
+        size, max_bytes = self.cleaned_data["size"], settings.CHATAPP_FILE_BYTES
         if not size:
             raise forms.ValidationError(EMPTY)
-        if size > most:
+        if size > max_bytes:
             raise forms.ValidationError(
-                TOO_LARGE.format(filesizeformat(size), filesizeformat(most))
+                TOO_LARGE.format(filesizeformat(size), filesizeformat(max_bytes))
             )
         return int(size)
 
@@ -53,10 +53,10 @@ class PagesForm(forms.Form):
         text = self.cleaned_data["pages"]
         if not text:
             return 0, 0
-        found = re.fullmatch(r"(\d{1,9})(?:\s*[-\u2013]\s*(\d{1,9}))?", text, re.ASCII)
-        if not found:
+        match = re.fullmatch(r"(\d{1,9})(?:\s*[-\u2013]\s*(\d{1,9}))?", text, re.ASCII)
+        if not match:
             raise forms.ValidationError(NOT_PAGES)
-        first, last = int(found[1]), int(found[2] or found[1])
+        first, last = int(match[1]), int(match[2] or match[1])
         if not 1 <= first <= last <= self._count:
             raise forms.ValidationError(f"This file has pages 1 to {self._count}.")
         return first, last
@@ -71,12 +71,12 @@ class TextForm(forms.Form):
         text: str = self.cleaned_data["text"]
         if not text.strip():
             raise forms.ValidationError(EMPTY)
-        if len(text) > (most := settings.CHATAPP_FILE_CHARACTERS):
-            raise forms.ValidationError(TOO_LONG.format(len(text), most))
+        if len(text) > (max_characters := settings.CHATAPP_FILE_CHARACTERS):
+            raise forms.ValidationError(TOO_LONG.format(len(text), max_characters))
         return text
 
 
 class AltForm(forms.Form):
-    """What an image shows, in a person's words."""
+    """A person's description of an image."""
 
     alt = forms.CharField(required=False, max_length=500)

@@ -28,16 +28,16 @@ def parse_range(header: str, size: int) -> range | None:
     A server may ignore the header (section 14.2): several ranges are ignored, as are malformed
     ones. Raises `Unsatisfiable`.
     """
-    found = _RANGE.fullmatch(header)
-    first, last = found.groups() if found else ("", "")
+    match = _RANGE.fullmatch(header)
+    first, last = match.groups() if match else ("", "")
     if first and last and int(last) < int(first):
         return None
     if first:
-        wanted = range(int(first), min(int(last or size), size - 1) + 1)
+        requested = range(int(first), min(int(last or size), size - 1) + 1)
     elif last:  # of the last bytes
-        wanted = range(max(0, size - int(last)), size)
+        requested = range(max(0, size - int(last)), size)
     else:
         return None
-    if not wanted:
+    if not requested:
         raise Unsatisfiable
-    return wanted
+    return requested

@@ -1,4 +1,4 @@
-"""Who may read a file: the owner of an attached one, those who may read a preset that has it, and
+"""Access to files: for the owner of an attached one, those who may read a preset that has it, and
 reviewers of a chat that was sent it, whose access is recorded."""
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_safe
 
-from chatapp.accounts.staff import to_second_factor
+from chatapp.accounts.staff import redirect_to_second_factor
 from chatapp.models import (
     Attachment,
     Conversation,
@@ -26,7 +26,7 @@ from chatapp.models import (
     audit,
 )
 from chatapp.models.library.sharing import Level
-from chatapp.models.review.readable import readable_files, reviewed_with
+from chatapp.models.review.readable import find_reviewed_conversation, readable_files
 
 
 def for_readers(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
@@ -35,41 +35,41 @@ def for_readers(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResp
     @require_safe
     @login_required
     @wraps(view)
-    def served(request: HttpRequest, pk: UUID, **rest: object) -> HttpResponseBase:
+    def serve_file(request: HttpRequest, pk: UUID, **options: object) -> HttpResponseBase:
         assert isinstance(request.user, User)
-        found = _readable(request.user, pk)
-        if found.reviewed:
-            if elsewhere := to_second_factor(request):
+        readable = _find_readable(request.user, pk)
+        if readable.reviewed:
+            if elsewhere := redirect_to_second_factor(request):
                 return elsewhere
             with transaction.atomic():
-                audit.record("file.opened", actor=request.user, about=found.reviewed)
-        response = view(request, found.file, **rest)
+                audit.record("file.opened", actor=request.user, about=readable.reviewed)
+        response = view(request, readable.file, **options)
         # The browser's next user must not find it in the cache. Moving between chats requests
         # nothing again, because a browser keeps the images of a page that is not left; reloading a
         # page with 24 thumbnails took 0.36 s.
         response["Cache-Control"] = "no-store"
         return response
 
-    return served
+    return serve_file
 
 
-class Readable(NamedTuple):
+class ReadableFile(NamedTuple):
     file: Attachment | PresetFile
     reviewed: Conversation | None  # in which a reviewer reads it
 
 
-def _readable(user: User, pk: UUID) -> Readable:
-    attached = readable_files(user).defer("file__content__text").filter(pk=pk)
-    attached = attached.select_related("file__content__thumbnail", "message__conversation")
-    if attachment := attached.first():
+def _find_readable(user: User, pk: UUID) -> ReadableFile:
+    attachments = readable_files(user).defer("file__content__text").filter(pk=pk)
+    attachments = attachments.select_related("file__content__thumbnail", "message__conversation")
+    if attachment := attachments.first():
         others = attachment.message if attachment.user_id != user.pk else None
-        return Readable(attachment, others.conversation if others else None)
-    shown = PresetFile.objects.shown().select_related("file__content__thumbnail")
-    file = get_object_or_404(shown, pk=pk)
+        return ReadableFile(attachment, others.conversation if others else None)
+    preset_files = PresetFile.objects.for_display().select_related("file__content__thumbnail")
+    file = get_object_or_404(preset_files, pk=pk)
     if Preset.objects.open_to(user, Level.READ).with_file(file).exists():
-        return Readable(file, None)
-    if reviewed := reviewed_with(user, file):
-        return Readable(file, reviewed)
+        return ReadableFile(file, None)
+    if reviewed := find_reviewed_conversation(user, file):
+        return ReadableFile(file, reviewed)
     raise Http404("Only those who may read its preset may read this file.")
 
 
@@ -77,7 +77,7 @@ def hides_author(request: HttpRequest, file: Attachment | PresetFile) -> bool:
     """Return whether this is a document of someone whose name the policy hides from the reader."""
     assert isinstance(request.user, User)
     is_image = file.content and file.content.kind == FileContent.Kind.IMAGE
-    conversation = _readable(request.user, file.pk).reviewed
+    conversation = _find_readable(request.user, file.pk).reviewed
     if is_image or conversation is None:
         return False  # the app has removed the metadata of images
     opening = Opening.living(request.user, conversation)

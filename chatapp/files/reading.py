@@ -41,7 +41,7 @@ FAILED = "This file could not be read because of a fault in the app. It is in th
 DATABASE_IS_AWAY = (OperationalError, InterfaceError)
 PAGES_AT_ONCE = 5  # of a scan, in one process
 AGAIN_SECONDS = 5.0
-LOOK_SECONDS = 0.1  # between steps of an import that waits for a file
+POLL_SECONDS = 0.1  # between steps of an import that waits for a file
 
 threads = FairThreads(
     AT_ONCE,
@@ -56,7 +56,7 @@ def start_reading(attachment: Attachment) -> None:
     """Read an uploaded file soon, or draw its chosen pages, and show in the tabs how it ended."""
     own = Attachment.objects.filter(pk=attachment.pk)
     own.update(state=Attachment.State.READING, read_by=worker().id, problem="")
-    read_it = partial(_read_in_thread, partial(read, attachment.pk))
+    read_it = partial(_read_in_thread, partial(read_attachment, attachment.pk))
     if threads.submit(attachment.user_id, attachment.size, read_it):
         own.filter(state=Attachment.State.READING).update(problem=WAITING)
 
@@ -72,7 +72,7 @@ def shut_down() -> None:
 def read_for_import(
     person: int, file: BufferedIOBase, size: int, name: str
 ) -> Generator[None, None, FileContent]:
-    """Read a file as `content_of` does, when it is the person's turn, and close it.
+    """Read a file as `get_or_read_content` does, when it is the person's turn, and close it.
 
     Yields while that takes, and returns the content.
     """
@@ -83,13 +83,13 @@ def read_for_import(
             if not result.set_running_or_notify_cancel():
                 return
             try:
-                result.set_result(content_of(file, name, person))
+                result.set_result(get_or_read_content(file, name, person))
             except BaseException as error:  # noqa: BLE001 - raised by the generator
                 result.set_exception(error)
 
     import_threads.submit(person, size, partial(_read_in_thread, read_it))
     try:
-        while not wait([result], LOOK_SECONDS).done:
+        while not wait([result], POLL_SECONDS).done:
             yield
     finally:
         result.cancel()
@@ -109,7 +109,7 @@ def _read_in_thread(read_it: Callable[[], None]) -> None:
             connection.close()
 
 
-def read(pk: UUID) -> None:
+def read_attachment(pk: UUID) -> None:
     """Read an attachment now; it is then ready, or failed with a sentence."""
     if attachment := Attachment.objects.filter(pk=pk).first():
         if Attachment.objects.filter(pk=pk).exclude(problem="").update(problem=""):
@@ -151,9 +151,9 @@ def _read_and_store(attachment: Attachment) -> None:
 
 def _read_upload(attachment: Attachment) -> None:
     with tempfile.TemporaryFile(dir=settings.DATA_DIR) as file:
-        opened = cast(BufferedIOBase, file)
-        _join_parts(attachment, opened)
-        _make_ready(attachment, opened)
+        buffered_file = cast(BufferedIOBase, file)
+        _join_parts(attachment, buffered_file)
+        _make_ready(attachment, buffered_file)
 
 
 def _draw_chosen_pages(attachment: Attachment) -> None:
@@ -170,20 +170,20 @@ def _draw_chosen_pages(attachment: Attachment) -> None:
 def _draw_pages(content: FileContent, indices: Sequence[int], path: Path, owner: int) -> None:
     """Draw and store pages of a scan, some at a time. Raises `Unreadable` if none can be drawn."""
     for start in range(0, len(indices), PAGES_AT_ONCE):
-        some = indices[start : start + PAGES_AT_ONCE]
+        batch = indices[start : start + PAGES_AT_ONCE]
         try:
-            drawn = documents.draw_pages(path, limits(), some)
+            drawn_pages = documents.draw_pages(path, limits(), batch)
         except Unreadable as unreadable:
             if not start or _is_stopping.is_set():
                 raise
             logger.warning("Some pages of a scan were not drawn: %s", unreadable)
             return
-        store_pages(content, drawn, owner)
+        store_pages(content, drawn_pages, owner)
 
 
 @retry_on_integrity_error  # a file with this content was erased at this moment
 def _make_ready(attachment: Attachment, file: BufferedIOBase) -> None:
-    content = content_of(file, attachment.name, attachment.user_id)
+    content = get_or_read_content(file, attachment.name, attachment.user_id)
     attachment.make_ready(content)
 
 
@@ -199,7 +199,7 @@ def _join_parts(attachment: Attachment, file: BufferedIOBase) -> None:
     file.seek(0)
 
 
-def content_of(file: BufferedIOBase, name: str, owner: int) -> FileContent:
+def get_or_read_content(file: BufferedIOBase, name: str, owner: int) -> FileContent:
     """Read a person's file that is on the disk, and store it.
 
     Refer to it within `StoredFile`'s `GRACE`.
@@ -211,8 +211,12 @@ def content_of(file: BufferedIOBase, name: str, owner: int) -> FileContent:
 
 def _find_content(file: BufferedIOBase, owner: int) -> FileContent | None:
     """Return what was read of the person's same document before."""
-    known = StoredFile.known(StoredFile.digest(file), owner)
-    return FileContent.objects.filter(file=known).select_related("file").first() if known else None
+    stored_file = StoredFile.find_by_hash(StoredFile.digest(file), owner)
+    return (
+        FileContent.objects.filter(file=stored_file).select_related("file").first()
+        if stored_file
+        else None
+    )
 
 
 def _read_content(file: BufferedIOBase, name: str, owner: int) -> FileContent:

@@ -23,12 +23,12 @@ from chatapp.files.readers import for_readers, hides_author
 from chatapp.models import Attachment, FileContent, PageImage, PresetFile, StoredFile
 from chatapp.models.files import storage
 from chatapp.text.file_names import clean_file_name
-from chatapp.upstream.wire.images import media_type_of
+from chatapp.upstream.wire.images import detect_media_type
 
 logger = logging.getLogger(__name__)
 
 CHUNK_BYTES = 256 * 1024
-SIGNATURE_BYTES = 16  # enough for `media_type_of`
+SIGNATURE_BYTES = 16  # enough for `detect_media_type`
 UNNAMED = "The original may name its author. Read its text, or reveal the name of the owner first."
 UNREADABLE = "This file can't be read at the moment. Try again in a while."
 HEADERS = {
@@ -64,16 +64,16 @@ def send_original(request: HttpRequest, attachment: Attachment | PresetFile) -> 
     if attachment.file is None:
         raise Http404("The file has not been read yet, or was deleted.")
     name = _download_name(attachment)
-    return _served(request, attachment.file, "application/octet-stream", download_as=name)
+    return _serve_file(request, attachment.file, "application/octet-stream", download_as=name)
 
 
 def send_image(request: HttpRequest, attachment: Attachment | PresetFile) -> HttpResponseBase:
-    return _served(request, _image(attachment).file)
+    return _serve_file(request, _image(attachment).file)
 
 
 def send_thumbnail(request: HttpRequest, attachment: Attachment | PresetFile) -> HttpResponseBase:
     content = _image(attachment)
-    return _served(request, content.thumbnail or content.file)
+    return _serve_file(request, content.thumbnail or content.file)
 
 
 @for_readers
@@ -86,7 +86,7 @@ def page_image(
     first, last = attachment.page_range
     if not first <= page.page_number <= last:
         raise Http404("This page is not sent.")
-    return _served(request, page.file)
+    return _serve_file(request, page.file)
 
 
 def _image(attachment: Attachment | PresetFile) -> FileContent:
@@ -110,20 +110,20 @@ def _download_name(attachment: Attachment | PresetFile) -> str:
     return PurePosixPath(name).stem + (mimetypes.guess_extension(content.media_type) or "")
 
 
-def _served(
-    request: HttpRequest, stored: StoredFile, media_type: str = "", *, download_as: str = ""
+def _serve_file(
+    request: HttpRequest, stored_file: StoredFile, media_type: str = "", *, download_as: str = ""
 ) -> HttpResponseBase:
     """Return a file, or the range of it that is requested: an image, unless it has a type."""
-    etag = f'"{stored.sha256}"'
+    etag = f'"{stored_file.sha256}"'
     try:
-        span = requested_range(request, stored.size, etag)
-        file = storage.open_file(stored.name)
+        span = requested_range(request, stored_file.size, etag)
+        file = storage.open_file(stored_file.name)
         media_type = media_type or _image_type(file)
     except Unsatisfiable:
-        headers = HEADERS | {"Content-Range": f"bytes */{stored.size}"}
+        headers = HEADERS | {"Content-Range": f"bytes */{stored_file.size}"}
         return HttpResponse(status=416, headers=headers)
     except FileNotFoundError as error:
-        logger.error("A file is lost: the storage has no %s", stored.name)
+        logger.error("A file is lost: the storage has no %s", stored_file.name)
         raise Http404("The file is lost.") from error
     except OSError as error:
         logger.error("A file can't be read: %s", error)
@@ -131,19 +131,21 @@ def _served(
     disposition = content_disposition_header(bool(download_as), download_as) or "inline"
     headers = HEADERS | {"ETag": etag, "Content-Disposition": disposition}
     if span:
-        headers["Content-Range"] = f"bytes {span[0]}-{span[-1]}/{stored.size}"
-    sent = span or range(stored.size)
-    headers |= {"Content-Length": str(len(sent)), "Content-Type": media_type}
+        headers["Content-Range"] = f"bytes {span[0]}-{span[-1]}/{stored_file.size}"
+    sent_range = span or range(stored_file.size)
+    headers |= {"Content-Length": str(len(sent_range)), "Content-Type": media_type}
     if request.method == "HEAD":
         file.close()
         return HttpResponse(headers=headers)
-    return StreamingHttpResponse(_chunks(file, sent), status=206 if span else 200, headers=headers)
+    return StreamingHttpResponse(
+        _chunks(file, sent_range), status=206 if span else 200, headers=headers
+    )
 
 
 def _image_type(file: BinaryIO) -> str:
     """Return the type of an image from its first bytes."""
     signature = file.read(SIGNATURE_BYTES)
-    return media_type_of(signature) or "application/octet-stream"
+    return detect_media_type(signature) or "application/octet-stream"
 
 
 async def _chunks(file: BinaryIO, span: range) -> AsyncIterator[bytes]:

@@ -48,9 +48,15 @@ def _store_picture(picture: Picture, owner: int) -> FileContent:
 
 
 def _store_document(document: Document, file: BufferedIOBase, owner: int) -> FileContent:
-    pictures = [_store_page_image(one.picture, owner) for one in document.pictures]
-    for position, (image, placed) in enumerate(zip(pictures, document.pictures, strict=True)):
-        image.position, image.page, image.offset = position, placed.page, placed.offset
+    pictures = [_store_page_image(picture.picture, owner) for picture in document.pictures]
+    for position, (image, placed_picture) in enumerate(
+        zip(pictures, document.pictures, strict=True)
+    ):
+        image.position, image.page, image.offset = (
+            position,
+            placed_picture.page,
+            placed_picture.offset,
+        )
     return _store_content(
         StoredFile.store_file(file, owner),
         pictures,
@@ -97,7 +103,7 @@ def _add_images(content: FileContent, images: Sequence[PageImage]) -> None:
 
 
 def _counts(left_out: Iterable[LeftOut]) -> list[tuple[str, int]] | None:
-    return [(one.what, one.count) for one in left_out] or None
+    return [(part.what, part.count) for part in left_out] or None
 
 
 @transaction.atomic  # nobody finds a document without its pictures

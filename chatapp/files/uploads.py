@@ -22,8 +22,8 @@ from chatapp.files.reading import NOT_STORED, start_reading
 from chatapp.models import Attachment, Conversation, User
 from chatapp.models.files import storage
 from chatapp.models.files.attachments import AttachmentQuerySet, part_bytes
-from chatapp.models.files.contents import stored_text
-from chatapp.models.library.file_sets import take_room
+from chatapp.models.files.contents import store_text
+from chatapp.models.library.file_sets import reserve_room
 from chatapp.models.refusals import Refused
 from chatapp.realtime.worker import worker
 
@@ -37,9 +37,9 @@ def draft(request: HttpRequest) -> HttpResponse:
     """The attachments in the draft of a conversation, of a new chat, or of a form."""
     assert isinstance(request.user, User)
     form = DraftForm(request.GET)
-    place = form.cleaned_data if form.is_valid() else {"conversation": None, "form": None}
-    drafted = _drafted(request.user, **place).for_chips()
-    context = {"attachments": drafted, "is_form": place["form"] is not None}
+    draft_key = form.cleaned_data if form.is_valid() else {"conversation": None, "form": None}
+    draft_files = _select_draft(request.user, **draft_key).for_chips()
+    context = {"attachments": draft_files, "is_form": draft_key["form"] is not None}
     return render(request, "files/_draft.html", context)
 
 
@@ -48,9 +48,9 @@ class DraftForm(forms.Form):
     form = forms.UUIDField(required=False)
 
 
-def _drafted(person: User, conversation: UUID | None, form: UUID | None) -> AttachmentQuerySet:
+def _select_draft(person: User, conversation: UUID | None, form: UUID | None) -> AttachmentQuerySet:
     own = person.attachments.all()
-    return own.in_form(form) if form else own.drafted(conversation)
+    return own.in_form(form) if form else own.in_draft(conversation)
 
 
 @require_POST
@@ -62,16 +62,16 @@ def begin(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return _refusal(str(next(iter(form.errors.values()))[0]))
     try:
-        attachment = _begun(request.user, **form.cleaned_data)
+        attachment = _begin_upload(request.user, **form.cleaned_data)
     except Refused as refused:
         return _refusal(str(refused))
     worker().draft_changed(request.user.pk, attachment.conversation_id)
-    told = {"id": str(attachment.pk), "part": part_bytes(), "received": attachment.received}
-    return JsonResponse(told, status=201)
+    upload_state = {"id": str(attachment.pk), "part": part_bytes(), "received": attachment.received}
+    return JsonResponse(upload_state, status=201)
 
 
 @transaction.atomic
-def _begun(
+def _begin_upload(
     person: User,
     name: str,
     size: int,
@@ -82,14 +82,14 @@ def _begun(
     # Locked, so that several uploads at once can't exceed the limits together.
     User.objects.select_for_update(no_key=True).get(pk=person.pk)
     if conversation:
-        Conversation.own(person, conversation)
-    drafted = _drafted(person, conversation, form)
-    stopped = drafted.filter(state=Attachment.State.UPLOADING, name=name, size=size)
-    if resumed and (found := stopped.filter(pk=resumed).first()):
-        return found
-    if drafted.count() >= settings.CHATAPP_FILES_PER_MESSAGE:
+        Conversation.get_own(person, conversation)
+    draft_files = _select_draft(person, conversation, form)
+    stopped_uploads = draft_files.filter(state=Attachment.State.UPLOADING, name=name, size=size)
+    if resumed and (stopped_upload := stopped_uploads.filter(pk=resumed).first()):
+        return stopped_upload
+    if draft_files.count() >= settings.CHATAPP_FILES_PER_MESSAGE:
         raise Refused(TOO_MANY.format(settings.CHATAPP_FILES_PER_MESSAGE))
-    take_room(person, size, worker().file_bytes[person.pk])
+    reserve_room(person, size, worker().file_bytes[person.pk])
     return Attachment.objects.create(
         user=person, conversation_id=conversation, form=form, name=name, size=size
     )
@@ -102,37 +102,41 @@ def receive(request: HttpRequest, pk: UUID) -> HttpResponse:
 
     Responds with how much has been received, also (409) if that is not where the part begins.
     """
-    attachment = get_object_or_404(_own(request), pk=pk, message=None)
+    attachment = get_object_or_404(_own_attachments(request), pk=pk, message=None)
     offset, left = attachment.received, attachment.size - attachment.received
     body = request.read()  # `request.body` would stay in memory until the next garbage collection
     if attachment.state != Attachment.State.UPLOADING:
-        return _received(attachment, 200)
+        return _report_received(attachment, 200)
     if request.headers.get("Upload-Offset") != str(offset):
-        return _received(attachment, 409)
+        return _report_received(attachment, 409)
     if len(body) != min(part_bytes(), left):
         return _refusal("A part of the file arrived incomplete. Try again.")
     try:
         storage.replace(attachment.part_name(offset), body)
     except OSError:
         return HttpResponse(NOT_STORED, status=507, content_type="text/plain; charset=utf-8")
-    if not _own(request).filter(pk=pk, received=offset).update(received=offset + len(body)):
+    if (
+        not _own_attachments(request)
+        .filter(pk=pk, received=offset)
+        .update(received=offset + len(body))
+    ):
         return _overtaken(request, attachment)
     attachment.received = offset + len(body)
     if attachment.received == attachment.size:
         start_reading(attachment)
         worker().draft_changed(attachment.user_id, attachment.conversation_id)
-    return _received(attachment, 200)
+    return _report_received(attachment, 200)
 
 
 def _overtaken(request: HttpRequest, attachment: Attachment) -> HttpResponse:
     """Respond to a part that another tab sent too, or whose file was removed meanwhile."""
-    if current := _own(request).filter(pk=attachment.pk).first():
-        return _received(current, 409)
+    if current := _own_attachments(request).filter(pk=attachment.pk).first():
+        return _report_received(current, 409)
     storage.delete(attachment.part_name(attachment.received))
     raise Http404("The file was removed.")
 
 
-def _received(attachment: Attachment, status: int) -> HttpResponse:
+def _report_received(attachment: Attachment, status: int) -> HttpResponse:
     return JsonResponse({"received": attachment.received}, status=status)
 
 
@@ -140,28 +144,30 @@ def _received(attachment: Attachment, status: int) -> HttpResponse:
 @login_required
 def retry(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Read a file again whose reading failed although it has arrived."""
-    failed = _own(request).filter(state=Attachment.State.FAILED, received__gt=0, message=None)
-    return _after(start_reading, get_object_or_404(failed, pk=pk))
+    failed = _own_attachments(request).filter(
+        state=Attachment.State.FAILED, received__gt=0, message=None
+    )
+    return _apply_change(start_reading, get_object_or_404(failed, pk=pk))
 
 
 @require_POST
 @login_required
 def remove(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Remove a file from its draft."""
-    attachment = get_object_or_404(_own(request), pk=pk, message=None)
-    return _after(Attachment.remove, attachment)
+    attachment = get_object_or_404(_own_attachments(request), pk=pk, message=None)
+    return _apply_change(Attachment.remove, attachment)
 
 
 @require_POST
 @login_required
 def choose_pages(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Choose the pages of a drafted document to send."""
-    ready = _own(request).filter(state=Attachment.State.READY, message=None)
+    ready = _own_attachments(request).filter(state=Attachment.State.READY, message=None)
     attachment = get_object_or_404(ready.select_related("file__content"), pk=pk)
     form = PagesForm(request.POST, attachment)
     if not form.is_valid():
         return _refusal(str(form.errors["pages"][0]))
-    return _after(partial(_send_pages, pages=form.cleaned_data["pages"]), attachment)
+    return _apply_change(partial(_send_pages, pages=form.cleaned_data["pages"]), attachment)
 
 
 def _send_pages(attachment: Attachment, pages: tuple[int, int]) -> None:
@@ -176,15 +182,17 @@ def _send_pages(attachment: Attachment, pages: tuple[int, int]) -> None:
 def replace_text(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Replace the text of a drafted plain text file, such as a long paste."""
     assert isinstance(request.user, User)
-    attachment = get_object_or_404(_own(request).editable(), pk=pk)
+    attachment = get_object_or_404(_own_attachments(request).editable(), pk=pk)
     form = TextForm(request.POST)
     if not form.is_valid():
         return _refusal(str(form.errors["text"][0]))
     text = form.cleaned_data["text"]
     try:
         hourly = worker().file_bytes[request.user.pk]
-        take_room(request.user, len(text.encode()), hourly, in_place_of=attachment.size)
-        return _after(lambda one: one.replace_content(stored_text(text, one.user_id)), attachment)
+        reserve_room(request.user, len(text.encode()), hourly, in_place_of=attachment.size)
+        return _apply_change(
+            lambda changed: changed.replace_content(store_text(text, changed.user_id)), attachment
+        )
     except Refused as refused:
         return _refusal(str(refused))
     except OSError:
@@ -195,7 +203,7 @@ def replace_text(request: HttpRequest, pk: UUID) -> HttpResponse:
 @login_required
 def describe(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Set what an image shows, for those who can't see it."""
-    attachment = get_object_or_404(_own(request), pk=pk)
+    attachment = get_object_or_404(_own_attachments(request), pk=pk)
     form = AltForm(request.POST)
     if not form.is_valid():
         return _refusal(str(form.errors["alt"][0]))
@@ -204,14 +212,14 @@ def describe(request: HttpRequest, pk: UUID) -> HttpResponse:
     return HttpResponse(status=204)
 
 
-def _after(change, attachment: Attachment) -> HttpResponse:  # type: ignore[no-untyped-def]
+def _apply_change(change, attachment: Attachment) -> HttpResponse:  # type: ignore[no-untyped-def]
     """Change an attachment and show that in every tab."""
     change(attachment)
     worker().draft_changed(attachment.user_id, attachment.conversation_id)
     return HttpResponse(status=204)
 
 
-def _own(request: HttpRequest) -> AttachmentQuerySet:
+def _own_attachments(request: HttpRequest) -> AttachmentQuerySet:
     assert isinstance(request.user, User)
     return request.user.attachments.all()
 

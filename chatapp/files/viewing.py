@@ -25,7 +25,7 @@ from chatapp.files import drawn_pages
 from chatapp.files.blocks import (
     Block,
     Figure,
-    Placed,
+    PlacedFigure,
     Text,
     csv_table,
     cut_at_figures,
@@ -71,7 +71,7 @@ def viewer(request: HttpRequest) -> HttpResponse:
 
 @for_readers
 def text(request: HttpRequest, attachment: Attachment | PresetFile) -> HttpResponse:
-    """What the model gets of a document: a dialog or a page, or the next piece of its text."""
+    """Show a document as the model gets it: a dialog or a page, or the next piece of its text."""
     content = attachment.content
     if content is None or not content.page_count:
         raise Http404("This file has no text.")
@@ -104,7 +104,7 @@ def drawn_page(
     begin, end = [0, *content.page_ends][number - 1 : number + 1]
     context = {"number": number, "text": content.text_from(begin, end - begin)}
     assert isinstance(request.user, User)
-    drawing = drawn_pages.drawn_page(file, number - 1, request.user.pk)
+    drawing = drawn_pages.draw_page(file, number - 1, request.user.pk)
     return StreamingHttpResponse(_drawn_html(drawing, context))
 
 
@@ -145,8 +145,8 @@ def _piece(
     first, last = attachment.page_range
     if content.kind == FileContent.Kind.SCAN:
         pages = content.page_images.filter(position__gte=first - 1, position__lt=last)
-        shown = list(pages[: settings.CHATAPP_SCANNED_PAGES])
-        return {"images": shown, "missing": content.pages_not_sent(first, last, shown)}
+        page_images = list(pages[: settings.CHATAPP_SCANNED_PAGES])
+        return {"images": page_images, "missing": content.pages_not_sent(first, last, page_images)}
     passages, end = _passages(content, first, last, begin)
     more = end if end < content.page_ends[last - 1] else None
     return {"passages": passages, "more": more}
@@ -162,30 +162,33 @@ def _passages(content: FileContent, first: int, last: int, begin: int) -> tuple[
     end = begin + len(text)
     figures = _figures(content)
 
-    def found() -> Iterator[Passage]:
+    def build_passages() -> Iterator[Passage]:
         at = first - 1 if begin == starts[first - 1] else bisect_right(ends, begin)
         for start, stop in zip(starts[at:], ends[at:], strict=False):
             at += 1
             if start < end or stop == end:
-                shown_from = max(start, begin)
-                shown = text[shown_from - begin : stop - begin]
-                here = [
-                    (place - shown_from, figure)
-                    for place, figure in figures
-                    if shown_from < place <= shown_from + len(shown)
+                passage_start = max(start, begin)
+                passage_text = text[passage_start - begin : stop - begin]
+                passage_figures = [
+                    (position - passage_start, figure)
+                    for position, figure in figures
+                    if passage_start < position <= passage_start + len(passage_text)
                 ]
-                yield _passage(content, at if start >= begin else 0, shown, here)
+                yield _passage(content, at if start >= begin else 0, passage_text, passage_figures)
 
-    return list(found()), end
+    return list(build_passages()), end
 
 
-def _figures(content: FileContent) -> list[Placed]:
+def _figures(content: FileContent) -> list[PlacedFigure]:
     """Return the pictures of a document with their places in its text."""
     starts = [0, *content.page_ends]
     pictures = content.page_images.filter(page__isnull=False)
     return [
-        (starts[one.page_number - 1] + one.offset, Figure(one.position, one.width, one.height))
-        for one in pictures
+        (
+            starts[picture.page_number - 1] + picture.offset,
+            Figure(picture.position, picture.width, picture.height),
+        )
+        for picture in pictures
     ]
 
 
@@ -205,7 +208,9 @@ def _length_of_whole(content: FileContent, text: str, begin: int, ends: list[int
     return whole_blocks or text.rfind("\n") + 1 or len(text)
 
 
-def _passage(content: FileContent, number: int, text: str, figures: Sequence[Placed]) -> Passage:
+def _passage(
+    content: FileContent, number: int, text: str, figures: Sequence[PlacedFigure]
+) -> Passage:
     """Return what to show of a page; `number` is 0 if the page began earlier."""
     blocks: list[Block] = []
     for piece, following in cut_at_figures(text, figures):

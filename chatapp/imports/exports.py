@@ -18,7 +18,7 @@ from chatapp.transfer import (
     Unreadable,
     detect,
     is_database,
-    people_of,
+    read_people,
 )
 from chatapp.transfer.database import MAGIC
 from chatapp.transfer.records import Format
@@ -48,14 +48,14 @@ CHUNK_BYTES = 1024 * 1024
 
 
 @contextmanager
-def opened(job: Import) -> Iterator[list[BinaryIO]]:
+def open_files(job: Import) -> Iterator[list[BinaryIO]]:
     """Open all files of an import. Raises `JobFailed` if they are gone."""
     files = list(job.files)
-    if not files or not all(one.is_whole for one in files):
+    if not files or not all(file.is_whole for file in files):
         raise JobFailed(GONE)
     with ExitStack() as stack:
         try:
-            yield [stack.enter_context(_opened(one)) for one in files]
+            yield [stack.enter_context(_open_file(file)) for file in files]
         except Unreadable as error:
             raise JobFailed(str(error)) from error
         except PartLost as error:
@@ -66,13 +66,13 @@ def opened(job: Import) -> Iterator[list[BinaryIO]]:
             raise JobFailed(NO_COPY) from error
 
 
-def names_of(job: Import) -> list[str]:
-    """Return the names of the files that `opened` yields, in its order."""
+def list_file_names(job: Import) -> list[str]:
+    """Return the names of the files that `open_files` yields, in its order."""
     return list(job.files.values_list("name", flat=True))
 
 
 @contextmanager
-def _opened(file: ImportFile) -> Iterator[BinaryIO]:
+def _open_file(file: ImportFile) -> Iterator[BinaryIO]:
     with file.open() as parts:
         beginning = parts.read(len(MAGIC))
         parts.seek(0)
@@ -122,7 +122,7 @@ def _people(user: User, files: list[BinaryIO], watch: Watch) -> Mapping[str, Sou
         raise JobFailed(ADMINISTRATORS)
     if len(files) > 1:
         raise JobFailed(ALONE)
-    people = people_of(files[0], watch)
+    people = read_people(files[0], watch)
     if not people:
         raise JobFailed(NO_PEOPLE)
     return people

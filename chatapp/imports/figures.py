@@ -1,4 +1,4 @@
-"""What a preview and a report say about an import, as JSON that is saved with it."""
+"""The figures of an import in its preview and its report, as JSON that is saved with it."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -22,12 +22,12 @@ OTHER_PARTS = "other parts"
 class Reasons:
     """Sentences that say what could not be brought, with how often and the first titles."""
 
-    found: dict[str, list[Any]] = field(default_factory=dict)  # [count, [title, …]]
+    entries: dict[str, list[Any]] = field(default_factory=dict)  # [count, [title, …]]
 
     def add(self, sentence: str, title: str = "", count: int = 1) -> None:
-        if sentence not in self.found and len(self.found) >= MAX_REASONS:
+        if sentence not in self.entries and len(self.entries) >= MAX_REASONS:
             sentence = OTHERS
-        entry = self.found.setdefault(sentence, [0, []])
+        entry = self.entries.setdefault(sentence, [0, []])
         entry[0] += count
         if title and title not in entry[1] and len(entry[1]) < MAX_EXAMPLES:
             entry[1].append(title)
@@ -46,27 +46,27 @@ class Reasons:
 @dataclass(slots=True)
 class _Figures:
     def as_record(self) -> dict[str, Any]:
-        record = {one.name: getattr(self, one.name) for one in fields(self)}
-        found = {
-            name: value.found if isinstance(value, Reasons) else value
+        record = {figure.name: getattr(self, figure.name) for figure in fields(self)}
+        values = {
+            name: value.entries if isinstance(value, Reasons) else value
             for name, value in record.items()
         }
         return {
             name: dict(value) if isinstance(value, Counter) else value
-            for name, value in found.items()
+            for name, value in values.items()
         }
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> Self:
         figures = cls()
-        for one in fields(cls):
-            if one.name in record:
-                value, before = record[one.name], getattr(figures, one.name)
+        for figure in fields(cls):
+            if figure.name in record:
+                value, before = record[figure.name], getattr(figures, figure.name)
                 if isinstance(before, Reasons):
                     value = Reasons(value)
                 elif isinstance(before, Counter):
                     value = Counter(value)
-                setattr(figures, one.name, value)
+                setattr(figures, figure.name, value)
         return figures
 
 
@@ -78,8 +78,8 @@ def missing_files(messages: Iterable[SourceMessage]) -> list[SourceFile]:
 
 def span(first: str, last: str, *dates: datetime | None) -> tuple[str, str]:
     """Return the first and last of these dates; those in the future are wrong."""
-    found = [at.isoformat() for at in dates if at and at <= timezone.now()]
-    return min([*filter(None, [first]), *found], default=""), max([last, *found])
+    past_dates = [at.isoformat() for at in dates if at and at <= timezone.now()]
+    return min([*filter(None, [first]), *past_dates], default=""), max([last, *past_dates])
 
 
 def count_parts(total: Counter[str], parts: Mapping[str, int]) -> None:
@@ -91,7 +91,7 @@ def count_parts(total: Counter[str], parts: Mapping[str, int]) -> None:
 
 @dataclass(slots=True)
 class Preview(_Figures):
-    """What an export has, before anything is stored."""
+    """The figures of an export before anything is stored."""
 
     chats: int = 0  # that can be read
     skipped: int = 0
@@ -101,7 +101,7 @@ class Preview(_Figures):
     new: int = 0
     longer: int = 0
     same: int = 0
-    kept_away: int = 0  # in the trash here, or deleted
+    trashed_or_deleted: int = 0  # in the trash here, or deleted
     files: int = 0  # with bytes
     missing_files: int = 0
     file_bytes: int = 0
@@ -124,7 +124,7 @@ class Preview(_Figures):
 
 @dataclass(slots=True)
 class Result(_Figures):
-    """What an import has stored so far."""
+    """The figures of what an import has stored so far."""
 
     chats: int = 0
     longer: int = 0

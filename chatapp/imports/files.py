@@ -20,11 +20,11 @@ from chatapp.documents import Unreadable
 from chatapp.files.reading import read_for_import
 from chatapp.imports.figures import Reasons
 from chatapp.models import Attachment, FileContent, ReplyImage, StoredFile, User
-from chatapp.models.files.contents import tokens_of
+from chatapp.models.files.contents import estimate_tokens
 from chatapp.models.library.file_sets import check_room
 from chatapp.models.platform.jobs import JobFailed
 from chatapp.models.refusals import Refused
-from chatapp.transfer import Damaged, SourceFile, SourceMessage, chunks_of
+from chatapp.transfer import Damaged, SourceFile, SourceMessage, read_chunks
 from chatapp.upstream.wire.images import MAX_IMAGES
 
 logger = logging.getLogger(__name__)
@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 TOO_LARGE = "A file is larger than this server allows."
 TOO_MANY = "A message has more files than this server allows."
 NOT_AN_IMAGE = "A reply has a file that is not an image."
-FULL = "Files: your storage is full."
+STORAGE_FULL = "Files: your storage is full."
 DAMAGED = "A file is damaged in the export."
 NOT_STORED = (
     "The server can't store files at the moment. What was imported before that is kept. Try again "
@@ -42,17 +42,17 @@ REMEMBERED = 1000  # refusals of contents, so that the same file is not read aga
 
 
 @dataclass(slots=True)
-class Read:
+class ReadFiles:
     """The files of a batch of messages, not stored with them yet."""
 
     attachments: list[Attachment] = field(default_factory=list)
     images: list[ReplyImage] = field(default_factory=list)
 
-    def count_of(self, message: UUID) -> int:
-        return sum(one.message_id == message for one in self.attachments)
+    def count_attachments(self, message: UUID) -> int:
+        return sum(attachment.message_id == message for attachment in self.attachments)
 
-    def images_of(self, message: UUID) -> int:
-        return sum(one.message_id == message for one in self.images)
+    def count_images(self, message: UUID) -> int:
+        return sum(image.message_id == message for image in self.images)
 
     @property
     def count(self) -> int:
@@ -67,16 +67,16 @@ class FileReader:
         self._refused: OrderedDict[str, str] = OrderedDict()
 
     def steps(
-        self, record: SourceMessage, message: UUID, title: str, read: Read, reasons: Reasons
+        self, record: SourceMessage, message: UUID, title: str, read: ReadFiles, reasons: Reasons
     ) -> Iterator[None]:
         """Read the files of a message one by one; why one can't be read goes to the reasons.
 
         Files without content are passed over. Raises `JobFailed` if the storage fails.
         """
         is_reply = record.role == "assistant"
-        most = MAX_IMAGES if is_reply else settings.CHATAPP_FILES_PER_MESSAGE
+        max_files = MAX_IMAGES if is_reply else settings.CHATAPP_FILES_PER_MESSAGE
         for position, file in enumerate(record.files):
-            if position >= most:
+            if position >= max_files:
                 if file.content:
                     reasons.add(TOO_MANY, title)
                 continue
@@ -92,7 +92,7 @@ class FileReader:
         is_reply: bool,
         message: UUID,
         title: str,
-        read: Read,
+        read: ReadFiles,
         reasons: Reasons,
     ) -> Iterator[None]:
         try:
@@ -115,7 +115,7 @@ class FileReader:
             read.images.append(
                 ReplyImage(
                     message_id=message,
-                    position=read.images_of(message),
+                    position=read.count_images(message),
                     media_type=content.media_type,
                     file=content.file,
                     imported_by=self._user,
@@ -132,24 +132,24 @@ class FileReader:
         with ExitStack() as stack:
             copy = stack.enter_context(tempfile.TemporaryFile(dir=settings.DATA_DIR))
             size = 0
-            for chunk in chunks_of(file):
+            for chunk in read_chunks(file):
                 size += len(chunk)
                 if size > settings.CHATAPP_FILE_BYTES:
                     raise Refused(TOO_LARGE)
                 copy.write(chunk)
             copy.flush()
-            opened = cast(BufferedIOBase, copy)
-            digest = StoredFile.digest(opened)
+            buffered_file = cast(BufferedIOBase, copy)
+            digest = StoredFile.digest(buffered_file)
             if refusal := self._refused.get(digest):
                 raise Refused(refusal)
             try:
                 check_room(self._user, size)
             except Refused as refused:
-                raise Refused(FULL) from refused
-            opened.seek(0)
+                raise Refused(STORAGE_FULL) from refused
+            buffered_file.seek(0)
             stack.pop_all()  # who reads it closes it
         try:
-            content = yield from read_for_import(self._user.pk, opened, size, file.name)
+            content = yield from read_for_import(self._user.pk, buffered_file, size, file.name)
         except Unreadable as unreadable:
             self._remember(digest, str(unreadable))
             raise
@@ -160,9 +160,9 @@ class FileReader:
         if len(self._refused) > REMEMBERED:
             self._refused.popitem(last=False)
 
-    def _attachment(self, file: SourceFile, message: UUID, read: Read) -> Attachment:
+    def _attachment(self, file: SourceFile, message: UUID, read: ReadFiles) -> Attachment:
         """Return an attachment without content, as one that has expired."""
-        position = read.count_of(message)
+        position = read.count_attachments(message)
         return Attachment(
             id=uuid5(message, f"file {position}"),
             user=self._user,
@@ -185,10 +185,10 @@ class FileReader:
         first, last = pages
         if 1 <= first <= last <= content.page_count:
             attachment.first_page, attachment.last_page = pages
-        attachment.tokens = tokens_of(attachment.parts())
+        attachment.tokens = estimate_tokens(attachment.parts())
 
 
 def _without_advice(refusal: str) -> str:
     """Leave out the sentences of a refusal that say how to attach the file again."""
     sentences = re.split(r"(?<=\.) ", refusal)
-    return " ".join(one for one in sentences if "attach" not in one.lower())
+    return " ".join(sentence for sentence in sentences if "attach" not in sentence.lower())

@@ -13,13 +13,13 @@ TOO_MANY_PROJECTS = f"You have {MAX_PROJECTS} projects, which is the most, so it
 TOO_MANY_PINNED = f"You have {MAX_PINNED} pinned chats, which is the most, so it isn't pinned."
 
 
-class Filing:
+class ProjectAssigner:
     def __init__(self, job: Import, result: Result) -> None:
         self._job = job
         self._result = result
         self._names = ProjectNames(job.user_id)
 
-    def file(self, conversation: Conversation, chat: SourceChat) -> None:
+    def assign(self, conversation: Conversation, chat: SourceChat) -> None:
         """Set the project and the pin of a chat that is about to be stored."""
         if self._job.makes_projects and has_folder(chat):
             conversation.project_id = self._project(chat)
@@ -37,8 +37,8 @@ class Filing:
         if own.filter(pk=key).exists():
             return key
         name = self._names.name_for(chat)
-        if chat.folder and (named := own.filter(name=name).first()):
-            return named.pk
+        if chat.folder and (project := own.filter(name=name).first()):
+            return project.pk
         if own.count() >= MAX_PROJECTS:
             return None
         Project.objects.create(pk=key, user=self._job.user, name=name)

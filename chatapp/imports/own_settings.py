@@ -43,27 +43,27 @@ class OwnSettings:
         ).store()
 
     def _by_model(self, reasons: Reasons) -> dict[str, object]:
-        found: dict[str, object] = {}
-        for one in self._chat.own.model_settings:
-            choice = self._choice(one.upstream, one.model)
-            if choice and len(found) < MAX_MODELS:
-                found[str(choice)] = dict(one.own)
+        settings_by_model: dict[str, object] = {}
+        for model_settings in self._chat.own.model_settings:
+            choice = self._choice(model_settings.upstream, model_settings.model)
+            if choice and len(settings_by_model) < MAX_MODELS:
+                settings_by_model[str(choice)] = dict(model_settings.own)
             else:
                 reasons.add(NO_MODEL, self._chat.title)
-        return found
+        return settings_by_model
 
     def _choice(self, upstream: str, model: str) -> ModelChoice | None:
-        named = upstream, model
-        if named not in self._choices:
-            self._choices[named] = self._find_choice(upstream, model)
-        return self._choices[named]
+        key = upstream, model
+        if key not in self._choices:
+            self._choices[key] = self._find_choice(upstream, model)
+        return self._choices[key]
 
     def _find_choice(self, upstream: str, model: str) -> ModelChoice | None:
-        for one in Upstream.all_enabled():
-            if one.name == upstream:
-                choice = ModelChoice(one.pk, model)
+        for candidate in Upstream.all_enabled():
+            if candidate.name == upstream:
+                choice = ModelChoice(candidate.pk, model)
                 try:
-                    Upstream.offering(choice, self._user.pk)
+                    Upstream.get_for_choice(choice, self._user.pk)
                 except Refused:
                     continue
                 return choice
@@ -77,36 +77,40 @@ class OwnSettings:
         self._counted.add(key)
         return request_bytes(self._chat.own.requests[key])
 
-    def request_of(self, record: SourceMessage, conversation: Conversation) -> UUID | None:
+    def get_or_store_request(
+        self, record: SourceMessage, conversation: Conversation
+    ) -> UUID | None:
         """Return the key of what a reply was asked with, which is stored once."""
         key = record.own.request
         if key not in self._stored:
-            if (asked := self._chat.own.requests.get(key)) is None:
+            if (request := self._chat.own.requests.get(key)) is None:
                 return None
-            self._stored[key] = RequestSettings.imported(
-                conversation, asked.instructions, asked.parameters
+            self._stored[key] = RequestSettings.get_or_create_imported(
+                conversation, request.instructions, request.parameters
             )
         return self._stored[key].pk
 
     def cuts(self, now: datetime) -> list[ContextCut]:
         """Return what models are not sent."""
-        replies = {one.source_id for one in self._chat.messages if one.role == "assistant"}
-        found = {
-            one.through: one
-            for one in self._chat.own.cuts
-            if one.through is None or one.through in replies
+        replies = {
+            message.source_id for message in self._chat.messages if message.role == "assistant"
         }
-        return [self._cut(one, now) for one in found.values()]
+        cuts_by_reply = {
+            source_cut.through: source_cut
+            for source_cut in self._chat.own.cuts
+            if source_cut.through is None or source_cut.through in replies
+        }
+        return [self._build_cut(cut, now) for cut in cuts_by_reply.values()]
 
-    def _cut(self, one: SourceCut, now: datetime) -> ContextCut:
-        choice = self._choice(one.upstream, one.model) if one.summary else None
+    def _build_cut(self, source_cut: SourceCut, now: datetime) -> ContextCut:
+        choice = self._choice(source_cut.upstream, source_cut.model) if source_cut.summary else None
         return ContextCut(
             conversation_id=self._key,
-            message_id=message_key(self._key, one.through) if one.through else None,
-            summary=one.summary[:MAX_SUMMARY],
+            message_id=message_key(self._key, source_cut.through) if source_cut.through else None,
+            summary=source_cut.summary[:MAX_SUMMARY],
             upstream_id=choice.upstream if choice else None,
-            model=one.model,
-            is_edited=one.is_edited,
-            is_lifted=one.is_lifted,
-            created_at=min(one.created_at or now, now),
+            model=source_cut.model,
+            is_edited=source_cut.is_edited,
+            is_lifted=source_cut.is_lifted,
+            created_at=min(source_cut.created_at or now, now),
         )

@@ -14,7 +14,7 @@ from chatapp.accounts.identities import with_confirmed_address
 from chatapp.imports.figures import Preview, span
 from chatapp.models import Import, User
 from chatapp.models.accounts.users import address_key
-from chatapp.models.conversations.conversation import IMPORTED_FROM
+from chatapp.models.conversations.conversation import IMPORT_SOURCES
 from chatapp.models.imports.imports import Phase
 from chatapp.models.platform.jobs import JobState
 from chatapp.models.refusals import Refused
@@ -26,7 +26,7 @@ NOBODY = "Choose at least one person."
 CHANGED = "The people or their accounts have changed meanwhile. Look at the list again."
 
 
-class Tally:
+class PersonChatCounts:
     """Counts the chats of each person while a database is read."""
 
     def __init__(self, people: Mapping[str, SourcePerson]) -> None:
@@ -46,18 +46,18 @@ class Tally:
         entry["first"], entry["last"] = span(entry["first"], entry["last"], *dates)
         figures.add_dates(*dates)
         figures.chats += 1
-        figures.messages += sum(not one.is_placeholder for one in chat.messages)
+        figures.messages += sum(not message.is_placeholder for message in chat.messages)
 
     def complete(self, figures: Preview) -> None:
         """List the people, those with an account first, with a key of each for the page."""
-        accounts = User.by_addresses() if self._found else {}
+        accounts = User.group_by_address() if self._found else {}
         for entry in self._found.values():
-            same = accounts.get(address_key(entry["address"]), [])
-            entry["account"] = same[0].pk if same else None
-        found = sorted(self._found.values(), key=_order)
-        figures.more_people = len(found[MAX_PEOPLE:])
+            accounts_there = accounts.get(address_key(entry["address"]), [])
+            entry["account"] = accounts_there[0].pk if accounts_there else None
+        entries = sorted(self._found.values(), key=_order)
+        figures.more_people = len(entries[MAX_PEOPLE:])
         figures.people = [
-            {"key": number, **entry} for number, entry in enumerate(found[:MAX_PEOPLE])
+            {"key": number, **entry} for number, entry in enumerate(entries[:MAX_PEOPLE])
         ]
 
 
@@ -82,7 +82,7 @@ class Candidate:
 
     @property
     def account(self) -> User | None:
-        """Who may get the chats: the only account with the address, if it is active."""
+        """The account that may get the chats: the only one with the address, if it is active."""
         account = self.accounts[0] if len(self.accounts) == 1 else None
         return account if account and account.is_active else None
 
@@ -90,9 +90,11 @@ class Candidate:
 def candidates(job: Import) -> list[Candidate]:
     """Return the people of the database, with the accounts that match them now, one's own first."""
     people = Preview.from_record(job.preview).people
-    found = User.by_addresses() if people else {}
-    matches = [(entry, found.get(address_key(entry["address"]), [])) for entry in people]
-    confirmed = with_confirmed_address(one for _, accounts in matches for one in accounts)
+    accounts_by_address = User.group_by_address() if people else {}
+    matches = [
+        (entry, accounts_by_address.get(address_key(entry["address"]), [])) for entry in people
+    ]
+    confirmed = with_confirmed_address(account for _, accounts in matches for account in accounts)
     listed = [
         Candidate(
             key=str(entry["key"]),
@@ -103,39 +105,43 @@ def candidates(job: Import) -> list[Candidate]:
             first=parse_datetime(entry["first"]),
             last=parse_datetime(entry["last"]),
             accounts=accounts,
-            is_own=any(one.pk == job.user_id for one in accounts),
-            is_confirmed=all(one.pk in confirmed or one.pk == job.user_id for one in accounts),
+            is_own=any(account.pk == job.user_id for account in accounts),
+            is_confirmed=all(
+                account.pk in confirmed or account.pk == job.user_id for account in accounts
+            ),
         )
         for entry, accounts in matches
     ]
-    return sorted(listed, key=lambda one: not one.is_own)
+    return sorted(listed, key=lambda candidate: not candidate.is_own)
 
 
 def choose(job: Import, keys: Iterable[str]) -> list[Candidate]:
     """Return the people with these keys, who all have an account. Raises `Refused`."""
-    known = {one.key: one for one in candidates(job) if one.account}
-    chosen = list(dict.fromkeys(keys))
-    if not chosen:
+    candidates_by_key = {
+        candidate.key: candidate for candidate in candidates(job) if candidate.account
+    }
+    chosen_keys = list(dict.fromkeys(keys))
+    if not chosen_keys:
         raise Refused(NOBODY)
-    if not known.keys() >= set(chosen):
+    if not candidates_by_key.keys() >= set(chosen_keys):
         raise Refused(CHANGED)
-    return [known[key] for key in chosen]
+    return [candidates_by_key[key] for key in chosen_keys]
 
 
-def make_parts(job: Import, chosen: Iterable[Candidate]) -> None:
+def make_parts(job: Import, chosen_people: Iterable[Candidate]) -> None:
     """Store a part of the import for each person, and forget the others."""
     Import.objects.bulk_create(
         Import(
-            user=one.account,
+            user=candidate.account,
             part_of=job,
-            source_person=one.id,
-            name=IMPORTED_FROM[job.source],
+            source_person=candidate.id,
+            name=IMPORT_SOURCES[job.source],
             source=job.source,
             state=JobState.DONE,  # so that it isn't run itself
             phase=Phase.STORED,
             makes_projects=job.makes_projects,
-            preview={"chats": one.chats},
+            preview={"chats": candidate.chats},
         )
-        for one in chosen
+        for candidate in chosen_people
     )
     job.preview = job.preview | {"people": [], "more_people": 0}

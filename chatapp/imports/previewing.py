@@ -5,20 +5,20 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from chatapp.imports.exports import Ownership, names_of, opened
+from chatapp.imports.exports import Ownership, list_file_names, open_files
 from chatapp.imports.figures import Preview, count_parts, missing_files
-from chatapp.imports.people import Tally
+from chatapp.imports.people import PersonChatCounts
 from chatapp.imports.project_names import ProjectNames
 from chatapp.imports.rows import (
-    bytes_of,
     chat_key,
+    count_bytes,
     request_bytes,
     settings_bytes,
 )
 from chatapp.imports.watching import Watch
 from chatapp.models import Conversation, Import, ImportedChat, User
 from chatapp.models.platform.jobs import JobFailed
-from chatapp.transfer import Report, Skipped, SourceChat, read
+from chatapp.transfer import Report, Skipped, SourceChat, read_chats
 
 CHATS_AT_ONCE = 50  # looked up together
 STEP_SECONDS = 0.02
@@ -29,15 +29,15 @@ TOO_MANY = f"This export has more than {MAX_CHATS:,} chats. Split it, and import
 def preview(job: Import) -> Iterator[None]:
     """Read the export; `job.preview` says what is in it. Raises `JobFailed`."""
     figures, report = Preview(), Report()
-    with opened(job) as files:
+    with open_files(job) as files:
         watch = Watch(job)
         ownership = Ownership(job.user, files, watch)
         job.source, job.is_for_team = str(ownership.format), ownership.is_for_team
-        tally = Tally(ownership.people)
+        tally = PersonChatCounts(ownership.people)
         projects = ProjectNames(job.user_id)
         waiting: list[SourceChat] = []
         began_at = time.monotonic()
-        for entry in read(files, ownership.format, report, watch, names_of(job)):
+        for entry in read_chats(files, ownership.format, report, watch, list_file_names(job)):
             ownership.check(entry)
             if isinstance(entry, Skipped):
                 figures.skipped += 1
@@ -59,8 +59,8 @@ def preview(job: Import) -> Iterator[None]:
     tally.complete(figures)
     figures.notes = list(report.notes)
     job.total = job.done
-    found = {"source": job.source, "is_for_team": job.is_for_team}
-    job.advance(preview=figures.as_record(), **found)
+    detected = {"source": job.source, "is_for_team": job.is_for_team}
+    job.advance(preview=figures.as_record(), **detected)
 
 
 def _compare(
@@ -68,20 +68,20 @@ def _compare(
 ) -> None:
     """Add some chats to the figures, and what of them is here already."""
     keys = {chat_key(user, chat): chat for chat in chats}
-    here = here_of(user, chats)
+    status = get_import_status(user, chats)
     for key, chat in keys.items():
         _count(figures, chat)
         if name := projects.name_for(chat):
             figures.count_folder(name)
-        state = here.state_of(key, chat)
+        state = status.find_state(key, chat)
         setattr(figures, state, getattr(figures, state) + 1)
         if state == "new":
-            figures.text_bytes += sum(map(bytes_of, chat.messages)) + settings_bytes(chat)
+            figures.text_bytes += sum(map(count_bytes, chat.messages)) + settings_bytes(chat)
             figures.text_bytes += sum(map(request_bytes, chat.own.requests.values()))
 
 
-class Here:
-    """What is here of some chats that an export has."""
+class ImportStatus:
+    """The state of some chats of an export: imported before, deleted, or original here."""
 
     def __init__(
         self,
@@ -93,44 +93,44 @@ class Here:
         self.trashed = trashed
         self._originals = originals
 
-    def state_of(self, key: UUID, chat: SourceChat) -> str:
-        """Return the name of the figure that counts it: `new`, `longer`, `same`, `kept_away`."""
+    def find_state(self, key: UUID, chat: SourceChat) -> str:
+        """Return the name of the figure of `Preview` that counts it."""
         if chat.source_id in self._originals:
             return "same"
         imported = self.imported.get(key)
         if imported is None:
             return "new"
         if key not in self.trashed or self.trashed[key]:
-            return "kept_away"
+            return "trashed_or_deleted"
         is_longer = len(chat.messages) > imported.message_count or not imported.is_whole
         return "longer" if is_longer else "same"
 
 
-def here_of(user: User, chats: Sequence[SourceChat]) -> Here:
+def get_import_status(user: User, chats: Sequence[SourceChat]) -> ImportStatus:
     keys = [chat_key(user, chat) for chat in chats]
     imported = ImportedChat.objects.filter(imported_by__user=user).in_bulk(keys)
-    stored = Conversation.objects.filter(user=user, pk__in=list(imported)).order_by()
+    conversations = Conversation.objects.filter(user=user, pk__in=list(imported)).order_by()
     # Of our own exports, the chats themselves may be here.
-    own = [id for chat in chats if chat.source == "chatapp" and (id := _uuid(chat.source_id))]
-    originals = Conversation.objects.filter(user=user, pk__in=own, trashed_at=None).order_by()
-    return Here(
+    own_ids = [id for chat in chats if chat.source == "chatapp" and (id := _uuid(chat.source_id))]
+    originals = Conversation.objects.filter(user=user, pk__in=own_ids, trashed_at=None).order_by()
+    return ImportStatus(
         imported,
-        dict(stored.values_list("pk", "trashed_at")),
+        dict(conversations.values_list("pk", "trashed_at")),
         {str(pk) for pk in originals.values_list("pk", flat=True)},
     )
 
 
 def _uuid(text: str) -> UUID | None:
     try:
-        found = UUID(text)
+        parsed = UUID(text)
     except ValueError:
         return None
-    return found if str(found) == text else None
+    return parsed if str(parsed) == text else None
 
 
 def _count(figures: Preview, chat: SourceChat) -> None:
     figures.chats += 1
-    figures.messages += sum(not one.is_placeholder for one in chat.messages)
+    figures.messages += sum(not message.is_placeholder for message in chat.messages)
     count_parts(figures.left_out, chat.left_out)
     figures.reasons.add_chat(chat)
     figures.add_dates(chat.created_at, chat.updated_at)

@@ -36,13 +36,13 @@ def message_key(chat: uuid.UUID, source_id: str) -> uuid.UUID:
     return uuid.uuid5(chat, source_id)
 
 
-def conversation_of(key: uuid.UUID, user: User, chat: SourceChat, now: datetime) -> Conversation:
+def build_conversation(key: uuid.UUID, user: User, chat: SourceChat, now: datetime) -> Conversation:
     """Return the row of a new chat. `created_at` will be the time of the import."""
     used_at = min(chat.updated_at or chat.created_at or now, now)
     return Conversation(
         id=key,
         user=user,
-        title=Conversation.title_of(chat.title)[:MAX_TITLE_LENGTH] or UNTITLED,
+        title=Conversation.build_title(chat.title)[:MAX_TITLE_LENGTH] or UNTITLED,
         titled_by=Conversation.TitledBy.PERSON,
         updated_at=used_at,
         archived_at=min(chat.own.archived_at or used_at, now) if chat.is_archived else None,
@@ -51,7 +51,7 @@ def conversation_of(key: uuid.UUID, user: User, chat: SourceChat, now: datetime)
     )
 
 
-def message_of(
+def build_message(
     conversation: Conversation, record: SourceMessage, at: datetime, file_count: int = 0
 ) -> Message:
     """Return the row of a message. `at` is when it was written, or about when."""
@@ -83,8 +83,8 @@ def _reply_fields(record: SourceMessage) -> dict[str, Any]:
         "error": _error(record),
         "reasoning": last.reasoning,
         "content": last.content,
-        "tool_runs": [_run(one).as_record() for one in last.tool_runs],
-        "earlier_rounds": [_round(one).as_record() for one in earlier],
+        "tool_runs": [_build_tool_run(run).as_record() for run in last.tool_runs],
+        "earlier_rounds": [_build_round(earlier_round).as_record() for earlier_round in earlier],
         "extras_record": _extras(record).as_record(),
         "reasoning_duration": record.reasoning_seconds,
         "finish_reason": own.finish_reason,
@@ -97,11 +97,13 @@ def _reply_fields(record: SourceMessage) -> dict[str, Any]:
     }
 
 
-def _round(record: SourceRound) -> Round:
-    return Round(record.reasoning, record.content, "", [_run(one) for one in record.tool_runs])
+def _build_round(record: SourceRound) -> Round:
+    return Round(
+        record.reasoning, record.content, "", [_build_tool_run(run) for run in record.tool_runs]
+    )
 
 
-def _run(record: SourceToolRun) -> ToolRun:
+def _build_tool_run(record: SourceToolRun) -> ToolRun:
     name = line(record.name, MAX_TOOL_NAME)
     return ToolRun(record.id, name, record.arguments, RunState(record.state), record.result)
 
@@ -114,63 +116,72 @@ def _error(record: SourceMessage) -> dict[str, Any] | None:
 
 
 def _extras(record: SourceMessage) -> Extras:
-    found = replace(Extras.from_record(record.own.extras), sources=record.sources)
-    return replace(found, source_count=max(found.source_count, len(record.sources)))
+    extras = replace(Extras.from_record(record.own.extras), sources=record.sources)
+    return replace(extras, source_count=max(extras.source_count, len(record.sources)))
 
 
-def feedback_of(key: uuid.UUID, record: SourceMessage, at: datetime) -> Feedback | None:
-    given = record.feedback
-    if given is None or record.role == "user":
+def build_feedback(key: uuid.UUID, record: SourceMessage, at: datetime) -> Feedback | None:
+    source_feedback = record.feedback
+    if source_feedback is None or record.role == "user":
         return None
     return Feedback(
-        message_id=key, rating=given.rating, note=given.note, given_at=given.given_at or at
+        message_id=key,
+        rating=source_feedback.rating,
+        note=source_feedback.note,
+        given_at=source_feedback.given_at or at,
     )
 
 
-def shortened(record: SourceMessage) -> SourceMessage:
+def shorten_message(record: SourceMessage) -> SourceMessage:
     """Return a message with as much of its texts as may be stored: itself, if that is all."""
-    left = MAX_PROMPT if record.role == "user" else MAX_REPLY
-    if bytes_of(record) <= left:
+    remaining = MAX_PROMPT if record.role == "user" else MAX_REPLY
+    if count_bytes(record) <= remaining:
         return record
 
-    def cut(said: str) -> str:
-        nonlocal left
-        kept = said[: max(0, left)]
-        left -= len(kept)
-        return kept
+    def cut_text(whole_text: str) -> str:
+        nonlocal remaining
+        shortened_text = whole_text[: max(0, remaining)]
+        remaining -= len(shortened_text)
+        return shortened_text
 
     rounds = []
-    for one in record.rounds:
+    for source_round in record.rounds:
         runs = [
-            replace(run, arguments=cut(run.arguments), result=cut(run.result))
-            for run in one.tool_runs
+            replace(run, arguments=cut_text(run.arguments), result=cut_text(run.result))
+            for run in source_round.tool_runs
         ]
-        rounds.append(SourceRound(cut(one.reasoning), cut(one.content), tuple(runs)))
-    return replace(record, rounds=tuple(rounds), error=cut(record.error))
+        rounds.append(
+            SourceRound(
+                cut_text(source_round.reasoning), cut_text(source_round.content), tuple(runs)
+            )
+        )
+    return replace(record, rounds=tuple(rounds), error=cut_text(record.error))
 
 
-def bytes_of(record: SourceMessage) -> int:
+def count_bytes(record: SourceMessage) -> int:
     """Return about how many bytes a message takes up, as forks count them."""
     texts = [record.error]
-    for one in record.rounds:
-        texts += [one.reasoning, one.content]
-        for run in one.tool_runs:
+    for source_round in record.rounds:
+        texts += [source_round.reasoning, source_round.content]
+        for run in source_round.tool_runs:
             texts += [run.name, run.arguments, run.result]
     if record.own.moderation:
         texts.append(json.dumps(record.own.moderation))
-    return _bytes(texts) + ROW_BYTES * (1 + len(record.files))
+    return _count_text_bytes(texts) + ROW_BYTES * (1 + len(record.files))
 
 
 def settings_bytes(chat: SourceChat) -> int:
     """Return about how many bytes a chat takes up besides its messages and their requests."""
     own = chat.own
-    texts = [chat.system_prompt, *(json.dumps(one.own) for one in own.model_settings)]
-    return _bytes([*texts, *(one.summary for one in own.cuts)]) + ROW_BYTES * len(own.cuts)
+    texts = [chat.system_prompt, *(json.dumps(settings.own) for settings in own.model_settings)]
+    return _count_text_bytes([*texts, *(cut.summary for cut in own.cuts)]) + ROW_BYTES * len(
+        own.cuts
+    )
 
 
-def request_bytes(asked: SourceRequest) -> int:
-    return _bytes([asked.instructions, json.dumps(asked.parameters)]) + ROW_BYTES
+def request_bytes(request: SourceRequest) -> int:
+    return _count_text_bytes([request.instructions, json.dumps(request.parameters)]) + ROW_BYTES
 
 
-def _bytes(texts: Iterable[str]) -> int:
-    return sum(len(one) if one.isascii() else len(one.encode()) for one in texts)
+def _count_text_bytes(texts: Iterable[str]) -> int:
+    return sum(len(text) if text.isascii() else len(text.encode()) for text in texts)

@@ -16,21 +16,21 @@ from uuid import UUID
 from django.db import DataError, IntegrityError, transaction
 from django.utils import timezone
 
-from chatapp.imports.exports import Ownership, names_of, opened
+from chatapp.imports.exports import Ownership, list_file_names, open_files
 from chatapp.imports.figures import Result, count_parts, missing_files
-from chatapp.imports.files import FileReader, Read
-from chatapp.imports.filing import Filing
+from chatapp.imports.files import FileReader, ReadFiles
+from chatapp.imports.filing import ProjectAssigner
 from chatapp.imports.own_settings import OwnSettings
-from chatapp.imports.previewing import here_of
+from chatapp.imports.previewing import get_import_status
 from chatapp.imports.rows import (
-    bytes_of,
+    build_conversation,
+    build_feedback,
+    build_message,
     chat_key,
-    conversation_of,
-    feedback_of,
+    count_bytes,
     message_key,
-    message_of,
     settings_bytes,
-    shortened,
+    shorten_message,
 )
 from chatapp.imports.watching import Watch
 from chatapp.models import (
@@ -45,17 +45,17 @@ from chatapp.models import (
 )
 from chatapp.models.conversations import storage
 from chatapp.models.conversations.context_cuts import ContextCut
-from chatapp.models.conversations.messages import STORED
-from chatapp.models.conversations.sequence import take_numbers
+from chatapp.models.conversations.messages import INSERT_MESSAGES
+from chatapp.models.conversations.sequence import reserve_numbers
 from chatapp.models.platform.jobs import JobFailed
 from chatapp.models.refusals import Refused
-from chatapp.transfer import Report, Skipped, SourceChat, SourceMessage, read
+from chatapp.transfer import Report, Skipped, SourceChat, SourceMessage, read_chats
 
 logger = logging.getLogger(__name__)
 
 MESSAGES_AT_ONCE = 200  # per transaction
 BYTES_AT_ONCE = 512 * 1024
-LOOK_BYTES = 4 * 2**20  # between looks at the quota
+QUOTA_CHECK_BYTES = 4 * 2**20  # between looks at the quota
 CHANGED = ("stored_bytes", "cut_changes", "active_leaf", "updated_at")
 FILES_AT_ONCE = 20
 IN_TRASH = "It is in your trash here. Restore it and import again to bring what is new in it."
@@ -78,20 +78,20 @@ class ExportStorer(Protocol):
 
 def store(job: Import, storer: ExportStorer) -> Iterator[None]:
     """Store the chats of an export step by step. Raises `JobFailed`."""
-    with opened(job) as files:
+    with open_files(job) as files:
         watch = Watch(job)
         ownership = Ownership(job.user, files, watch)
         report = Report()
-        entries = read(files, ownership.format, report, watch, names_of(job))
-        for number, found in enumerate(entries):
+        entries = read_chats(files, ownership.format, report, watch, list_file_names(job))
+        for number, entry in enumerate(entries):
             yield  # the job may be cancelled, or the process stopped
             if number < job.done:  # by a run that was interrupted
                 continue
-            ownership.check(found)
-            if isinstance(found, Skipped):
-                storer.skip(found.reason, found.label)
+            ownership.check(entry)
+            if isinstance(entry, Skipped):
+                storer.skip(entry.reason, entry.label)
             else:
-                yield from storer.steps(found)
+                yield from storer.steps(entry)
             job.done = number + 1
             job.result = storer.result.as_record()
             yield
@@ -110,7 +110,7 @@ class Storer:
         self.now = timezone.now()
         self.result = Result.from_record(job.result)
         self.files = FileReader(job.user)
-        self.filing = Filing(job, self.result)
+        self.filing = ProjectAssigner(job, self.result)
         self._room = 0  # bytes that may be stored before the quota is looked at again
 
     def save(self) -> None:
@@ -132,19 +132,19 @@ class Storer:
     def steps(self, chat: SourceChat) -> Iterator[None]:
         """Store one chat."""
         key = chat_key(self.job.user, chat)
-        here = here_of(self.job.user, [chat])
-        state = here.state_of(key, chat)
+        status = get_import_status(self.job.user, [chat])
+        state = status.find_state(key, chat)
         if chat.own.is_temporary:
             self.skip(TEMPORARY, chat.title)
-        elif state == "kept_away":
-            self.skip(IN_TRASH if key in here.trashed else ERASED, chat.title)
+        elif state == "trashed_or_deleted":
+            self.skip(IN_TRASH if key in status.trashed else ERASED, chat.title)
         elif state == "same":
             self.result.same += 1
         else:
             try:
-                yield from StoredChat(self, key, chat, here.imported.get(key)).steps()
+                yield from StoredChat(self, key, chat, status.imported.get(key)).steps()
             except (DataError, IntegrityError):
-                if here.state_of(key, chat) == "new" and self._was_stored_meanwhile(key):
+                if status.find_state(key, chat) == "new" and self._was_stored_meanwhile(key):
                     self.result.same += 1
                 else:
                     logger.exception("A chat of an import could not be stored")
@@ -161,10 +161,10 @@ class Storer:
         self._room -= size
         if self._room < 0:
             try:
-                storage.check_room(self.job.user, size)
+                storage.check_quota(self.job.user, size)
             except Refused as refused:
                 self.stop(refused)
-            self._room = min(LOOK_BYTES, storage.room_of(self.job.user) - size)
+            self._room = min(QUOTA_CHECK_BYTES, storage.get_quota_left(self.job.user) - size)
 
     def stop(self, refused: Refused) -> NoReturn:
         """End because there is no more room."""
@@ -184,17 +184,17 @@ class StoredChat:
         self.imported = imported or ImportedChat(id=key, imported_by=self.job)
         # A run of this import may have been interrupted in the middle of it.
         self.is_new = not self.imported.is_whole and self.imported.imported_by_id == self.job.pk
-        self.conversation = conversation_of(key, self.job.user, chat, storer.now)
+        self.conversation = build_conversation(key, self.job.user, chat, storer.now)
         self.settings = OwnSettings(self.job.user, key, chat)
         self.missing: set[int] = set()  # files that the report names already
         self.cuts = self.settings.cuts(storer.now) if self.is_new else []
 
     def steps(self) -> Iterator[None]:
-        records = [self._shortened(one) for one in self._new_records()]
+        records = [self._shorten_message(record) for record in self._new_records()]
         batches = list(self._batches(records))
         self.storer.take_room(sum(batch.size for batch in batches))
         for number, batch in enumerate(batches, 1):
-            files = Read()
+            files = ReadFiles()
             for record in batch.records:
                 key = message_key(self.key, record.source_id)
                 reasons = self.storer.result.reasons
@@ -207,46 +207,50 @@ class StoredChat:
         """Cut the messages into pieces for short transactions; there is at least one."""
         batch = Batch(size=0 if self.is_here else settings_bytes(self.chat))
         for record in records:
-            size = bytes_of(record) + self.settings.bytes_with(record)
+            size = count_bytes(record) + self.settings.bytes_with(record)
             if not batch.add(record, size):
                 yield batch
                 batch = Batch([record], size, len(record.files))
         yield batch
 
-    def _shortened(self, record: SourceMessage) -> SourceMessage:
-        found = shortened(record)
-        if found is not record and found != record:
+    def _shorten_message(self, record: SourceMessage) -> SourceMessage:
+        shortened_record = shorten_message(record)
+        if shortened_record is not record and shortened_record != record:
             self.storer.result.reasons.add(TOO_LONG, self.chat.title)
-        return found
+        return shortened_record
 
     def _new_records(self) -> list[SourceMessage]:
         """Return the messages that are not here, but for those that were deleted here."""
         if not self.is_here:
             return list(self.chat.messages)
         rows = Message.objects.filter(conversation=self.key).order_by()
-        stored = dict(rows.values_list("pk", "deleted_at"))
+        deleted_at_by_pk = dict(rows.values_list("pk", "deleted_at"))
         newest = self.imported.newest_at if self.imported.is_whole else None
-        present = {pk for pk, deleted_at in stored.items() if deleted_at is None}
-        found = []
+        present = {pk for pk, deleted_at in deleted_at_by_pk.items() if deleted_at is None}
+        new_records = []
         for record in self.chat.messages:
             pk = message_key(self.key, record.source_id)
             parent = message_key(self.key, record.parent) if record.parent is not None else None
             is_older = newest and record.created_at and record.created_at <= newest
-            if pk not in stored and not is_older and (parent is None or parent in present):
-                found.append(record)
+            if (
+                pk not in deleted_at_by_pk
+                and not is_older
+                and (parent is None or parent in present)
+            ):
+                new_records.append(record)
                 present.add(pk)
-        return found
+        return new_records
 
-    def _store(self, batch: "Batch", files: Read, *, is_last: bool) -> None:
+    def _store(self, batch: "Batch", files: ReadFiles, *, is_last: bool) -> None:
         """Store some messages, and what belongs to the chat with the first and the last of them."""
         records = batch.records
         with transaction.atomic():
             self.storer.check()
             if self.is_here:
-                held = Conversation.objects.filter(pk=self.key, user=self.job.user)
-                self.conversation = held.select_for_update(no_key=True).get()
+                own_conversations = Conversation.objects.filter(pk=self.key, user=self.job.user)
+                self.conversation = own_conversations.select_for_update(no_key=True).get()
             else:
-                self.storer.filing.file(self.conversation, self.chat)
+                self.storer.filing.assign(self.conversation, self.chat)
             self.conversation.stored_bytes += batch.size
             if is_last:
                 self._complete()
@@ -270,7 +274,7 @@ class StoredChat:
 
     def _complete(self) -> None:
         """Set what a chat has once all of its messages are stored."""
-        dates = [one.created_at for one in self.chat.messages if one.created_at]
+        dates = [message.created_at for message in self.chat.messages if message.created_at]
         self.imported.message_count = len(self.chat.messages)
         self.imported.newest_at = max(dates, default=None)
         self.imported.is_whole = True
@@ -283,34 +287,34 @@ class StoredChat:
 
     def _is_continued(self) -> bool:
         """Whether the person went on here."""
-        imported = ImportedMessages.numbers(self.imported.messages.all())
+        imported = ImportedMessages.build_condition(self.imported.messages.all())
         return self.conversation.messages.exclude(imported).exists()
 
-    def _store_messages(self, records: Sequence[SourceMessage], files: Read) -> None:
+    def _store_messages(self, records: Sequence[SourceMessage], files: ReadFiles) -> None:
         messages = self._messages(records, files)
-        STORED.run(*messages)
-        numbers = [one.sequence for one in messages if one.sequence is not None]
+        INSERT_MESSAGES.run(*messages)
+        numbers = [message.sequence for message in messages if message.sequence is not None]
         ImportedMessages.objects.create(
             imported_by=self.job, chat=self.imported, first=numbers[0], last=numbers[-1]
         )
         Attachment.objects.bulk_create(files.attachments)
         ReplyImage.objects.bulk_create(files.images)
         feedback = (
-            feedback_of(row.pk, record, row.created_at)
+            build_feedback(row.pk, record, row.created_at)
             for record, row in zip(records, messages, strict=True)
             if record.feedback
         )
         Feedback.objects.bulk_create(filter(None, feedback))
 
-    def _messages(self, records: Sequence[SourceMessage], files: Read) -> list[Message]:
+    def _messages(self, records: Sequence[SourceMessage], files: ReadFiles) -> list[Message]:
         rows = []
-        stored = Message.objects.filter(conversation=self.key)
-        numbers = take_numbers(stored, len(records))
+        chat_messages = Message.objects.filter(conversation=self.key)
+        numbers = reserve_numbers(chat_messages, len(records))
         for number, record in zip(numbers, records, strict=True):
-            row = message_of(self.conversation, record, self._moment(record))
-            row.sequence, row.file_count = number, files.count_of(row.pk)
-            row.request_settings_id = self.settings.request_of(record, self.conversation)
-            if images := files.images_of(row.pk):
+            row = build_message(self.conversation, record, self._moment(record))
+            row.sequence, row.file_count = number, files.count_attachments(row.pk)
+            row.request_settings_id = self.settings.get_or_store_request(record, self.conversation)
+            if images := files.count_images(row.pk):
                 row.extras_record = replace(row.extras, image_count=images).as_record()
             rows.append(row)
         return rows
@@ -319,9 +323,9 @@ class StoredChat:
         at = record.created_at or self.chat.created_at or self.conversation.updated_at
         return min(at, self.storer.now)
 
-    def _count(self, records: Sequence[SourceMessage], files: Read, *, is_last: bool) -> None:
+    def _count(self, records: Sequence[SourceMessage], files: ReadFiles, *, is_last: bool) -> None:
         result = self.storer.result
-        result.messages += sum(not one.is_placeholder for one in records)
+        result.messages += sum(not record.is_placeholder for record in records)
         result.files += files.count
         for file in missing_files(records):
             if id(file) not in self.missing:

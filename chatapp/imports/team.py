@@ -20,11 +20,11 @@ UNDONE = "This person undid the import, so no more chats were imported."
 ERASED = "An account was erased meanwhile, so its chats were not imported."
 
 
-class Stopped(Exception):
+class PartStopped(Exception):
     """Raised when a person can get no more chats. The message is a sentence."""
 
 
-class Erased(Exception):
+class PersonErased(Exception):
     """Raised when a person was erased meanwhile."""
 
 
@@ -48,7 +48,7 @@ class TeamStorer:
             return
         try:
             yield from storer.steps(chat)
-        except Erased:
+        except PersonErased:
             del self._storers[chat.owner]
             self.result.reasons.add(ERASED)
 
@@ -71,7 +71,7 @@ class PartStorer(Storer):
         else:
             try:
                 yield from super().steps(chat)
-            except Stopped as stopped:
+            except PartStopped as stopped:
                 self.job.problem = str(stopped)
                 self.skip(self.job.problem, chat.title)
         if self.runner.done == before:  # it was not stored, so its figures are not saved yet
@@ -89,12 +89,12 @@ class PartStorer(Storer):
         parts = Import.objects.select_for_update(of=("self",)).filter(pk=self.job.pk)
         part = parts.first()
         if part is None:
-            raise Erased
+            raise PersonErased
         if part.phase != Phase.STORED:
-            raise Stopped(UNDONE)
+            raise PartStopped(UNDONE)
         self.runner.check_administrator()
         if not User.objects.filter(pk=part.user_id, is_active=True).exists():
-            raise Stopped(DEACTIVATED)
+            raise PartStopped(DEACTIVATED)
 
     def stop(self, refused: Refused) -> NoReturn:
-        raise Stopped(FULL) from refused
+        raise PartStopped(FULL) from refused

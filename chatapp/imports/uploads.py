@@ -38,7 +38,7 @@ BUSY = f"{MAX_UNENDED} of your imports are running already. Wait until one has e
 INCOMPLETE = "A file has not arrived completely. Choose the files again to go on."
 
 
-def _announced(request: HttpRequest) -> list[tuple[str, int, int]]:
+def _parse_announcement(request: HttpRequest) -> list[tuple[str, int, int]]:
     """Return the names, sizes and indexes of the files of one export. Raises `Refused`."""
     names, sizes = request.POST.getlist("name"), request.POST.getlist("size")
     if not names or len(names) != len(sizes) or not all(map(SIZE.fullmatch, sizes)):
@@ -50,9 +50,9 @@ def _announced(request: HttpRequest) -> list[tuple[str, int, int]]:
     for name, size, _ in files:
         if not size:
             raise Refused(EMPTY.format(name))
-    most = settings.CHATAPP_IMPORT_BYTES
-    if (total := sum(size for _, size, _ in files)) > most:
-        raise Refused(TOO_LARGE.format(filesizeformat(total), filesizeformat(most), SPLIT_UP))
+    max_bytes = settings.CHATAPP_IMPORT_BYTES
+    if (total := sum(size for _, size, _ in files)) > max_bytes:
+        raise Refused(TOO_LARGE.format(filesizeformat(total), filesizeformat(max_bytes), SPLIT_UP))
     return sorted(files)  # parts of a split export have numbers in their names
 
 
@@ -62,30 +62,30 @@ def begin(request: HttpRequest) -> HttpResponse:
     """Announce the files of an export. Responds with the ids and how much has been received."""
     assert isinstance(request.user, User)
     try:
-        announced = _announced(request)
-        files = _begun(request.user, [(name, size) for name, size, _ in announced])
+        announced_files = _parse_announcement(request)
+        files = _begin_upload(request.user, [(name, size) for name, size, _ in announced_files])
     except Refused as refused:
         return _refusal(str(refused))
-    told = [
-        {"id": str(one.pk), "index": index, "received": one.received}
-        for one, (*_, index) in zip(files, announced, strict=True)
+    file_states = [
+        {"id": str(file.pk), "index": index, "received": file.received}
+        for file, (*_, index) in zip(files, announced_files, strict=True)
     ]
-    batch = {"batch": str(files[0].batch), "part": files[0].part_bytes, "files": told}
+    batch = {"batch": str(files[0].batch), "part": files[0].part_bytes, "files": file_states}
     return JsonResponse(batch, status=201)
 
 
 @transaction.atomic
-def _begun(person: User, files: list[tuple[str, int]]) -> list[ImportFile]:
+def _begin_upload(person: User, files: list[tuple[str, int]]) -> list[ImportFile]:
     # Locked, so that several uploads at once can't exceed the limit together.
     User.objects.select_for_update(no_key=True).get(pk=person.pk)
-    if stopped := _stopped(person, files):
-        return stopped
-    size, most = sum(size for _, size in files), settings.CHATAPP_IMPORT_BYTES
-    if _uploaded_by(person) + size > most:
-        _waiting(person).filter(changed_at__lt=timezone.now() - STOPPED).erase()
-    if (uploaded := _uploaded_by(person)) + size > most:
-        shown = filesizeformat(uploaded + size), filesizeformat(most)
-        raise Refused(TOO_LARGE.format(*shown, DISCARD))
+    if stopped_files := _find_stopped_upload(person, files):
+        return stopped_files
+    size, max_bytes = sum(size for _, size in files), settings.CHATAPP_IMPORT_BYTES
+    if _sum_uploaded_bytes(person) + size > max_bytes:
+        _select_unfinished(person).filter(changed_at__lt=timezone.now() - STOPPED).erase()
+    if (uploaded := _sum_uploaded_bytes(person)) + size > max_bytes:
+        sizes = filesizeformat(uploaded + size), filesizeformat(max_bytes)
+        raise Refused(TOO_LARGE.format(*sizes, DISCARD))
     batch, part = uuid4(), min(PART_BYTES, settings.CHATAPP_MAX_BODY_BYTES)
     return [
         ImportFile.objects.create(
@@ -95,24 +95,24 @@ def _begun(person: User, files: list[tuple[str, int]]) -> list[ImportFile]:
     ]
 
 
-def _uploaded_by(person: User) -> int:
+def _sum_uploaded_bytes(person: User) -> int:
     return person.import_files.aggregate(sum=models.Sum("size"))["sum"] or 0
 
 
-def _waiting(person: User) -> ImportFileQuerySet:
+def _select_unfinished(person: User) -> ImportFileQuerySet:
     """Return files that are being uploaded, or whose upload has stopped."""
     imported = Import.objects.filter(user=person).values("pk")
     return ImportFile.objects.filter(user=person).exclude(batch__in=imported)
 
 
-def _stopped(person: User, files: list[tuple[str, int]]) -> list[ImportFile]:
+def _find_stopped_upload(person: User, files: list[tuple[str, int]]) -> list[ImportFile]:
     """Return the same files if their upload has stopped."""
     batches: dict[UUID, list[ImportFile]] = {}
-    for one in _waiting(person).order_by("position"):
-        batches.setdefault(one.batch, []).append(one)
-    for found in batches.values():
-        if [(one.name, one.size) for one in found] == files:
-            return found
+    for file in _select_unfinished(person).order_by("position"):
+        batches.setdefault(file.batch, []).append(file)
+    for batch_files in batches.values():
+        if [(file.name, file.size) for file in batch_files] == files:
+            return batch_files
     return []
 
 
@@ -123,7 +123,7 @@ def receive(request: HttpRequest, pk: UUID) -> HttpResponse:
 
     Responds with how much has been received, also (409) if that is not where the part begins.
     """
-    file = get_object_or_404(_own(request), pk=pk)
+    file = get_object_or_404(_own_files(request), pk=pk)
     offset, left = file.received, file.size - file.received
     body = request.read()
     if request.headers.get("Upload-Offset") != str(offset) or not left:
@@ -135,9 +135,9 @@ def receive(request: HttpRequest, pk: UUID) -> HttpResponse:
     except OSError:
         return HttpResponse(NOT_STORED, status=507, content_type="text/plain; charset=utf-8")
     received = offset + len(body)
-    mine = _own(request).filter(pk=pk, received=offset)
-    if not mine.update(received=received, changed_at=timezone.now()):
-        if current := _own(request).filter(pk=pk).first():
+    unchanged = _own_files(request).filter(pk=pk, received=offset)
+    if not unchanged.update(received=received, changed_at=timezone.now()):
+        if current := _own_files(request).filter(pk=pk).first():
             return JsonResponse({"received": current.received}, status=409)
         storage.delete(file.part_name(offset))
         raise Http404("The file was removed.")
@@ -150,29 +150,29 @@ def finish(request: HttpRequest, batch: UUID) -> HttpResponse:
     """Begin to read the files of an export. Responds with the address of its page."""
     assert isinstance(request.user, User)
     try:
-        job = _finished(request.user, batch)
+        job = _create_import(request.user, batch)
     except Refused as refused:
         return _refusal(str(refused))
-    worker().jobs.look()
+    worker().jobs.wake()
     return JsonResponse({"url": job.get_absolute_url()}, status=201)
 
 
 @transaction.atomic
-def _finished(person: User, batch: UUID) -> Import:
+def _create_import(person: User, batch: UUID) -> Import:
     User.objects.select_for_update(no_key=True).get(pk=person.pk)
     files = list(person.import_files.filter(batch=batch))
     if not files:
         raise Http404("There are no such files.")
-    if known := Import.objects.filter(pk=batch, user=person).first():
-        return known
-    if not all(one.is_whole for one in files):
+    if known_import := Import.objects.filter(pk=batch, user=person).first():
+        return known_import
+    if not all(file.is_whole for file in files):
         raise Refused(INCOMPLETE)
     if Import.objects.filter(user=person, state__in=UNENDED).count() >= MAX_UNENDED:
         raise Refused(BUSY)
     return Import.objects.create(pk=batch, user=person, name=files[0].name)
 
 
-def _own(request: HttpRequest) -> ImportFileQuerySet:
+def _own_files(request: HttpRequest) -> ImportFileQuerySet:
     assert isinstance(request.user, User)
     own: ImportFileQuerySet = request.user.import_files.all()
     return own

@@ -26,11 +26,11 @@ from chatapp.imports.figures import Preview, Result
 from chatapp.imports.people import candidates, choose, make_parts
 from chatapp.models import Conversation, Import, Retention, ReviewPolicy, User
 from chatapp.models.conversations import storage
-from chatapp.models.conversations.conversation import IMPORTED_FROM
-from chatapp.models.files.import_files import KEPT
+from chatapp.models.conversations.conversation import IMPORT_SOURCES
+from chatapp.models.files.import_files import LIFETIME
 from chatapp.models.imports.imports import Phase
 from chatapp.models.imports.undoing import CONTINUED, DELETED, HELD, SHORTENED
-from chatapp.models.library.file_sets import stored_bytes_of
+from chatapp.models.library.file_sets import sum_stored_bytes
 from chatapp.models.refusals import Refused
 from chatapp.realtime.worker import worker
 
@@ -67,7 +67,7 @@ def confirmed_for_team(view: View) -> View:
 
     @wraps(view)
     def confirmed_view(request: HttpRequest, pk: UUID) -> HttpResponse:
-        job = _own(request, pk)
+        job = _get_own_import(request, pk)
         if job.is_for_team and not is_confirmed(request):
             return ask_to_confirm(job.get_absolute_url())
         return view(request, pk)
@@ -83,7 +83,7 @@ def imports(request: HttpRequest) -> HttpResponse:
     context = {
         "imports": request.user.imports.all()[:SHOWN],
         "most": filesizeformat(settings.CHATAPP_IMPORT_BYTES),
-        "days": KEPT.days,
+        "days": LIFETIME.days,
     }
     return render(request, "imports/list.html", context)
 
@@ -92,25 +92,25 @@ def imports(request: HttpRequest) -> HttpResponse:
 @never_cache
 @login_required
 @confirmed_for_team
-def shown(request: HttpRequest, pk: UUID) -> HttpResponse:
-    job = _own(request, pk)
+def show_import(request: HttpRequest, pk: UUID) -> HttpResponse:
+    job = _get_own_import(request, pk)
     preview = Preview.from_record(job.preview)
     context: dict[str, Any] = {"job": job, "preview": preview, "phase": job.phase}
     context["result"] = None
-    context["app"] = IMPORTED_FROM.get(job.source, "")
+    context["app"] = IMPORT_SOURCES.get(job.source, "")
     if job.phase == Phase.PREVIEW and job.is_for_team:
-        context |= _of_people(request, job)
+        context |= _build_people_context(request, job)
     elif job.phase == Phase.PREVIEW:
-        context |= _of_preview(job, preview)
+        context |= _build_preview_context(job, preview)
     elif job.result:
-        context |= _of_report(request, job)
+        context |= _build_report_context(request, job)
     return render(request, "imports/import.html", context)
 
 
-def _of_people(request: HttpRequest, job: Import) -> dict[str, Any]:
+def _build_people_context(request: HttpRequest, job: Import) -> dict[str, Any]:
     people = candidates(job)
-    confirmed = {one.key for one in people if one.account and one.is_confirmed}
-    own = {one.key for one in people if one.account and one.is_own}
+    confirmed = {person.key for person in people if person.account and person.is_confirmed}
+    own = {person.key for person in people if person.account and person.is_own}
     return {
         "people": people,
         "confirmed": confirmed,
@@ -120,16 +120,19 @@ def _of_people(request: HttpRequest, job: Import) -> dict[str, Any]:
     }
 
 
-def _of_preview(job: Import, preview: Preview) -> dict[str, Any]:
-    used, allowed = storage.used_by(job.user), settings.CHATAPP_STORED_BYTES_PER_PERSON
-    used_by_files = stored_bytes_of(job.user)
+def _build_preview_context(job: Import, preview: Preview) -> dict[str, Any]:
+    used_bytes, allowed_bytes = (
+        storage.count_stored_bytes(job.user),
+        settings.CHATAPP_STORED_BYTES_PER_PERSON,
+    )
+    used_by_files = sum_stored_bytes(job.user)
     allowed_for_files = settings.CHATAPP_FILE_BYTES_PER_PERSON
     return {
         "first": parse_datetime(preview.first) if preview.first else None,
         "last": parse_datetime(preview.last) if preview.last else None,
         "needed": filesizeformat(preview.text_bytes),
-        "free": filesizeformat(max(0, allowed - used)),
-        "has_room": used + preview.text_bytes <= allowed,
+        "free": filesizeformat(max(0, allowed_bytes - used_bytes)),
+        "has_room": used_bytes + preview.text_bytes <= allowed_bytes,
         "needed_for_files": filesizeformat(preview.file_bytes),
         "free_for_files": filesizeformat(max(0, allowed_for_files - used_by_files)),
         "has_room_for_files": used_by_files + preview.file_bytes <= allowed_for_files,
@@ -138,9 +141,9 @@ def _of_preview(job: Import, preview: Preview) -> dict[str, Any]:
     }
 
 
-def _of_report(request: HttpRequest, job: Import) -> dict[str, Any]:
-    theirs = Conversation.objects.filter(user=job.user_id, trashed_at=None)
-    chats = theirs.filter(pk__in=job.chats.values("pk")).order_by("-updated_at", "-pk")
+def _build_report_context(request: HttpRequest, job: Import) -> dict[str, Any]:
+    own_chats = Conversation.objects.filter(user=job.user_id, trashed_at=None)
+    chats = own_chats.filter(pk__in=job.chats.values("pk")).order_by("-updated_at", "-pk")
     pages = Paginator(chats, SHOWN)
     parts = job.parts.select_related("user").order_by("user__username", "pk")
     return {
@@ -155,7 +158,7 @@ def _of_report(request: HttpRequest, job: Import) -> dict[str, Any]:
 @never_cache
 @login_required
 def progress(request: HttpRequest, pk: UUID) -> HttpResponse:
-    return JsonResponse(_own(request, pk).progress)
+    return JsonResponse(_get_own_import(request, pk).progress)
 
 
 @require_POST
@@ -166,26 +169,29 @@ def start(request: HttpRequest, pk: UUID) -> HttpResponse:
     form = StartForm(request.POST)
     form.full_clean()
     with transaction.atomic():
-        job = _own(request, pk, locked=True)
+        job = _get_own_import(request, pk, locked=True)
         if not job.can_start:
-            return _answered(request, job, NOT_NOW)
+            return _redirect_with_error(request, job, NOT_NOW)
         preview = Preview.from_record(job.preview)
         job.makes_projects = form.cleaned_data["makes_projects"]
         try:
             if job.is_for_team:
-                chosen = choose(job, request.POST.getlist("person"))
-                make_parts(job, chosen)
-                counts = {"people": len(chosen), "chats": sum(one.chats for one in chosen)}
+                chosen_people = choose(job, request.POST.getlist("person"))
+                make_parts(job, chosen_people)
+                counts = {
+                    "people": len(chosen_people),
+                    "chats": sum(person.chats for person in chosen_people),
+                }
             else:
-                storage.check_room(job.user, preview.text_bytes)
+                storage.check_quota(job.user, preview.text_bytes)
                 counts = {"chats": preview.chats, "messages": preview.messages}
         except Refused as refused:
-            return _answered(request, job, str(refused))
+            return _redirect_with_error(request, job, str(refused))
         job.result = {}
         job.save(update_fields=["makes_projects", "preview", "result"])
         job.wait_in(Phase.STORING)
         job.record("import.started", counts)
-    return _begun(job)
+    return _start_and_redirect(job)
 
 
 @require_POST
@@ -194,13 +200,13 @@ def cancel(request: HttpRequest, pk: UUID) -> HttpResponse:
     """End a job that waits or runs; what it stored is kept, or taken back if that is asked."""
     form = CancelForm(request.POST)
     form.full_clean()
-    job = _own(request, pk)
+    job = _get_own_import(request, pk)
     if job.phase == Phase.UNDOING:
-        return _answered(request, job, NOT_NOW)
+        return _redirect_with_error(request, job, NOT_NOW)
     Import.objects.filter(pk=job.pk).update(takes_back=form.cleaned_data["takes_back"])
     if not job.ask_to_cancel():
-        return _answered(request, job, ENDED)
-    worker().jobs.look()
+        return _redirect_with_error(request, job, ENDED)
+    worker().jobs.wake()
     return redirect(job)
 
 
@@ -209,9 +215,9 @@ def cancel(request: HttpRequest, pk: UUID) -> HttpResponse:
 def discard(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Delete the uploaded files of an import that is not wanted."""
     with transaction.atomic():
-        job = _own(request, pk, locked=True)
+        job = _get_own_import(request, pk, locked=True)
         if job.is_unended:
-            return _answered(request, job, NOT_NOW)
+            return _redirect_with_error(request, job, NOT_NOW)
         job.files.erase()
         if not job.chats.exists() and not job.result:
             job.delete()
@@ -225,12 +231,12 @@ def discard(request: HttpRequest, pk: UUID) -> HttpResponse:
 def retry(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Go on with an import that failed."""
     with transaction.atomic():
-        job = _own(request, pk, locked=True)
+        job = _get_own_import(request, pk, locked=True)
         if not job.can_be_tried_again:
-            return _answered(request, job, NOT_NOW)
+            return _redirect_with_error(request, job, NOT_NOW)
         job.parts.update(ended_at=None, problem="")
         job.wait_in(Phase(job.phase), done=job.done if job.phase == Phase.STORING else 0)
-    return _begun(job)
+    return _start_and_redirect(job)
 
 
 @require_POST
@@ -239,24 +245,24 @@ def retry(request: HttpRequest, pk: UUID) -> HttpResponse:
 def undo(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Delete what an import has stored."""
     with transaction.atomic():
-        job = _own(request, pk, locked=True)
+        job = _get_own_import(request, pk, locked=True)
         if not job.can_be_undone:
-            return _answered(request, job, NOT_NOW)
+            return _redirect_with_error(request, job, NOT_NOW)
         job.wait_in(Phase.UNDOING)
-    return _begun(job)
+    return _start_and_redirect(job)
 
 
-def _begun(job: Import) -> HttpResponse:
-    worker().jobs.look()
+def _start_and_redirect(job: Import) -> HttpResponse:
+    worker().jobs.wake()
     return redirect(job)
 
 
-def _answered(request: HttpRequest, job: Import, sentence: str) -> HttpResponse:
+def _redirect_with_error(request: HttpRequest, job: Import, sentence: str) -> HttpResponse:
     messages.error(request, sentence)
     return redirect(job)
 
 
-def _own(request: HttpRequest, pk: UUID, *, locked: bool = False) -> Import:
+def _get_own_import(request: HttpRequest, pk: UUID, *, locked: bool = False) -> Import:
     assert isinstance(request.user, User)
     own = request.user.imports.all()
     job: Import = get_object_or_404(own.select_for_update() if locked else own, pk=pk)

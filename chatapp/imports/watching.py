@@ -5,7 +5,7 @@ import time
 from chatapp.models import Import
 from chatapp.models.platform.jobs import JobFailed
 
-LOOK_SECONDS = 0.5
+POLL_SECONDS = 0.5
 MAX_READ_BYTES = 8 * 2**30  # when unpacked, without files
 TOO_MUCH = "This export has more than 8 GB of text. Split it, and import the parts."
 
@@ -19,12 +19,12 @@ class Watch:
     def __init__(self, job: Import) -> None:
         self._job = job
         self._read = 0
-        self._looks_at = time.monotonic() + LOOK_SECONDS
+        self._looks_at = time.monotonic() + POLL_SECONDS
 
     def __call__(self, count: int) -> None:
         self._read += count
         if self._read > MAX_READ_BYTES:
             raise JobFailed(TOO_MUCH)
         if (now := time.monotonic()) > self._looks_at:
-            self._looks_at = now + LOOK_SECONDS
+            self._looks_at = now + POLL_SECONDS
             self._job.advance()

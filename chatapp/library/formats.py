@@ -15,25 +15,25 @@ class Unreadable(ValueError):
     """Raised for a file that is not an export. The message is a sentence."""
 
 
-def export_of(name: str, entries: Sequence[Any]) -> dict[str, Any]:
-    return {"format": format_of(name), "version": VERSION, name: entries}
+def build_export(name: str, entries: Sequence[Any]) -> dict[str, Any]:
+    return {"format": name_format(name), "version": VERSION, name: entries}
 
 
-def format_of(name: str) -> str:
+def name_format(name: str) -> str:
     return f"chatapp.{name}"
 
 
 def entries_in(data: bytes, name: str) -> list[Any]:
     """Return the list in an export, or in a file that is a list. Raises `Unreadable`."""
     try:
-        found: Any = json.loads(data.decode("utf-8-sig"))
+        entries: Any = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError):
         raise Unreadable(f"This file isn't JSON. Choose an export of {name}.") from None
-    if isinstance(found, dict) and found.get("format", format_of(name)) == format_of(name):
-        found = found.get(name)
-    if not isinstance(found, list):
+    if isinstance(entries, dict) and entries.get("format", name_format(name)) == name_format(name):
+        entries = entries.get(name)
+    if not isinstance(entries, list):
         raise Unreadable(f"This file has no list of {name}. Choose an export of {name}.")
-    return found
+    return entries
 
 
 def storable(value: object) -> str:

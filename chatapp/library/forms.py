@@ -26,7 +26,7 @@ class ItemForm(forms.Form):
 
     @property
     def remarks(self) -> Sequence[str]:
-        """What the person should know about the content, once it is saved."""
+        """Remarks for the person about the content, once it is saved."""
         return ()
 
     def store(self) -> dict[str, Any]:

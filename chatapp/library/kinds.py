@@ -1,4 +1,4 @@
-"""What the library's pages need to know about a kind of item, such as prompts."""
+"""The interface of a kind of item, such as prompts, to the pages of the library."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -47,7 +47,7 @@ class Kind(ABC, Generic[Item]):
         item: Item = get_object_or_404(items.select_related(*self.related), pk=pk)
         return item
 
-    def owned(self, user: User, pk: UUID) -> Item:
+    def get_owned(self, user: User, pk: UUID) -> Item:
         """Return an item of the person's own; else the page is missing."""
         own: QuerySet[Any] = self.model.objects.owned_by(user)
         item: Item = get_object_or_404(own, pk=pk)
@@ -78,19 +78,19 @@ class Kind(ABC, Generic[Item]):
 
     def versions(self, item: Item) -> "QuerySet[Any]":
         """Return the versions of an item for their list."""
-        found: QuerySet[Any] = item.versions.select_related("author")
-        return found
+        item_versions: QuerySet[Any] = item.versions.select_related("author")
+        return item_versions
 
-    def fitted(self, owner: User, contents: Sequence[Mapping[str, Any]]) -> Sequence[Any]:
+    def adapt_contents(self, owner: User, contents: Sequence[Mapping[str, Any]]) -> Sequence[Any]:
         """Return the contents of new items, adapted to the items that the owner has."""
         return contents
 
     @abstractmethod
-    def exported(self, user: User, items: Iterable[Item]) -> list[dict[str, Any]]:
+    def export_items(self, user: User, items: Iterable[Item]) -> list[dict[str, Any]]:
         """Return the items as the person's export has them."""
 
     @abstractmethod
-    def imported(self, user: User, data: bytes) -> Sequence[str]:
+    def import_items(self, user: User, data: bytes) -> Sequence[str]:
         """Add the items in a file and return what was done, as sentences.
 
         Raises `Unreadable` or `Refused`.

@@ -8,7 +8,7 @@ from django.db import transaction
 
 from chatapp.library.kinds import Item, Kind
 from chatapp.models import Refused, User
-from chatapp.models.conversations.storage import take_room
+from chatapp.models.conversations.storage import charge_quota
 from chatapp.realtime.worker import worker
 
 COPY = " (copy)"
@@ -27,7 +27,7 @@ def add(kind: Kind[Item], owner: User, contents: Sequence[Mapping[str, Any]]) ->
     """Save new items. Raises `Refused`."""
     check_number(kind, owner, len(contents))
     _take_room(owner, *contents)
-    return kind.model.start_all(owner, kind.fitted(owner, contents))
+    return kind.model.start_all(owner, kind.adapt_contents(owner, contents))
 
 
 def copy(kind: Kind[Item], item: Item, owner: User) -> Item:
@@ -53,4 +53,4 @@ def restore(kind: Kind[Item], item: Item) -> None:
 
 def _take_room(user: User, *contents: Mapping[str, Any]) -> None:
     size = len(json.dumps(contents, ensure_ascii=False).encode())
-    take_room(user, size, worker().stored_bytes[user.pk])
+    charge_quota(user, size, worker().stored_bytes[user.pk])

@@ -21,7 +21,7 @@ TO_EVERYONE = "everyone"
 
 
 class ShareForm(forms.Form):
-    """Whom to share with, and what they may do."""
+    """The form of the people to share with, and of what they may do."""
 
     to = forms.ChoiceField(
         label="Share with",
@@ -38,7 +38,7 @@ class ShareForm(forms.Form):
         field.choices = [(TO_EVERYONE, f"{EVERYONE} who can sign in"), *names]
 
     @property
-    def parsed(self) -> tuple[Group | None, Level]:
+    def group_and_level(self) -> tuple[Group | None, Level]:
         return self._groups.get(self.cleaned_data["to"]), Level(self.cleaned_data["level"])
 
 
@@ -49,21 +49,21 @@ def sharing(request: HttpRequest, kind: Kind[Any], pk: UUID) -> HttpResponse:
     """Let the owner add or change a grant, or remove the one that `remove` names."""
     assert isinstance(request.user, User)
     owner = request.user
-    item, form = kind.owned(owner, pk), ShareForm(None, owner)
+    item, form = kind.get_owned(owner, pk), ShareForm(None, owner)
     if request.method == "POST" and "remove" in request.POST:
         _unshare(request, item, owner)
         return redirect(request.path)
     if request.method == "POST":
         form = ShareForm(request.POST, owner)
         if form.is_valid() and _is_shared(item, owner, form):
-            group, level = form.parsed
+            group, level = form.group_and_level
             messages.success(request, f"{group or EVERYONE}: {level.label.lower()}.")
             return redirect(request.path)
     context = {
         "item": item,
         "form": form,
         "grants": item.grants.select_related("group").order_by("group__name", "pk"),
-        "may_share": Installation.this().lets_share(owner),
+        "may_share": Installation.load().lets_share(owner),
     }
     return kind.render(request, "sharing", context)
 
@@ -76,7 +76,7 @@ def _unshare(request: HttpRequest, item: Shareable, owner: User) -> None:
 
 def _is_shared(item: Shareable, owner: User, form: ShareForm) -> bool:
     try:
-        item.share(*form.parsed, owner)
+        item.share(*form.group_and_level, owner)
     except Refused as error:
         form.add_error(None, str(error))
         return False

@@ -15,10 +15,10 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
-from chatapp.library.formats import Unreadable, export_of
+from chatapp.library.formats import Unreadable, build_export
 from chatapp.library.kinds import Kind
 from chatapp.models import Refused, User
-from chatapp.models.conversations.storage import take_now
+from chatapp.models.conversations.storage import charge_hourly_quota
 from chatapp.models.library.sharing import Level
 from chatapp.realtime.worker import worker
 
@@ -69,7 +69,7 @@ def export(request: HttpRequest, kind: Kind[Any], pk: UUID) -> HttpResponse:
 def _file(user: User, kind: Kind[Any], items: Iterable[Any], name: str) -> HttpResponse:
     dated = f"{name}-{timezone.now():%Y-%m-%d}.json"
     return JsonResponse(
-        export_of(kind.plural, kind.exported(user, items)),
+        build_export(kind.plural, kind.export_items(user, items)),
         json_dumps_params={"ensure_ascii": False, "indent": 2},
         headers={"Content-Disposition": f'attachment; filename="{dated}"'},
     )
@@ -87,11 +87,11 @@ def import_file(request: HttpRequest, kind: Kind[Any]) -> HttpResponse:
         try:
             data = form.cleaned_data["file"]
             # Reading a file takes time, even if nothing in it can be stored.
-            take_now(len(data), worker().stored_bytes[request.user.pk])
-            told = kind.imported(request.user, data)
+            charge_hourly_quota(len(data), worker().stored_bytes[request.user.pk])
+            sentences = kind.import_items(request.user, data)
         except (Unreadable, Refused) as error:
             form.add_error("file", f"{error} Nothing was imported.")
         else:
-            messages.success(request, " ".join(told))
+            messages.success(request, " ".join(sentences))
             return redirect(kind.plural)
     return kind.render(request, "import", {"form": form})

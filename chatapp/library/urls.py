@@ -8,7 +8,7 @@ from chatapp.library import sharing, transfer, versions, views
 from chatapp.library.kinds import Kind
 
 
-def urls_of(kind: Kind[Any]) -> list[URLPattern]:
+def build_urls(kind: Kind[Any]) -> list[URLPattern]:
     name, plural, extra = kind.name, kind.plural, {"kind": kind}
     return [
         path("", views.items, extra, name=plural),

@@ -33,7 +33,7 @@ def versions(request: HttpRequest, kind: Kind[Any], pk: UUID) -> HttpResponse:
     context = {
         "item": item,
         "versions": kind.versions(item),
-        "may_change": item.level_of(request.user) == Level.EDIT,
+        "may_change": item.find_level(request.user) == Level.EDIT,
     }
     return kind.render(request, "versions", context)
 
@@ -41,7 +41,7 @@ def versions(request: HttpRequest, kind: Kind[Any], pk: UUID) -> HttpResponse:
 def _go_back(request: HttpRequest, item: Versioned, user: User) -> None:
     number = _number(request, "number")
     try:
-        saving.change(item, user, _number(request, "opened"), item.content_of(number))
+        saving.change(item, user, _number(request, "opened"), item.get_version_content(number))
     except ChangedMeanwhile as error:
         messages.error(request, f"{error.what} Nothing was restored. Look at it, and try again.")
     except Refused as error:

@@ -28,9 +28,9 @@ def items(request: HttpRequest, kind: Kind[Any]) -> HttpResponse:
     form = SearchForm(request.GET)
     is_valid = form.is_valid()
     query: str = form.cleaned_data.get("q", "")
-    found = kind.search(query)
-    own = found.owned_by(request.user).prefetch_related("grants__group")
-    shared = found.shared_with(request.user)
+    matches = kind.search(query)
+    own = matches.owned_by(request.user).prefetch_related("grants__group")
+    shared = matches.shared_with(request.user)
     deleted = kind.search("").deleted_by(request.user).order_by("-deleted_at")
     counts = own.count(), shared.count()
     context = {
@@ -58,12 +58,12 @@ def create(request: HttpRequest, kind: Kind[Any]) -> HttpResponse:
     if form.is_valid():
         try:
             with transaction.atomic():
-                [made] = saving.add(kind, request.user, [form.store()])
+                [new_item] = saving.add(kind, request.user, [form.store()])
         except Refused as error:
             form.add_error(None, str(error))
         else:
             _tell(request, kind.created, form)
-            return redirect(kind.name, made.pk)
+            return redirect(kind.name, new_item.pk)
     return kind.render(request, "form", {"form": form, "item": None})
 
 
@@ -74,19 +74,19 @@ def item(request: HttpRequest, kind: Kind[Any], pk: UUID) -> HttpResponse:
     """Show an item, as a form to those who may change it."""
     assert isinstance(request.user, User)
     is_posted = request.method == "POST"
-    found = kind.find(request.user, pk, Level.EDIT if is_posted else Level.USE)
-    level = found.level_of(request.user) or Level.USE
+    open_item = kind.find(request.user, pk, Level.EDIT if is_posted else Level.USE)
+    level = open_item.find_level(request.user) or Level.USE
     context = {
-        "item": found,
-        "is_owner": found.owner_id == request.user.pk,
+        "item": open_item,
+        "is_owner": open_item.owner_id == request.user.pk,
         "may_read": level >= Level.READ,
         "may_copy": level >= kind.copied_at,
     }
     if level != Level.EDIT:
-        shown = kind.read_context(request.user, found, level >= Level.READ)
-        return kind.render(request, "read", context | {**shown})
-    form = kind.form(request.user, request.POST if is_posted else None, found)
-    if form.is_valid() and _is_changed(request, found, form):
+        read_only_context = kind.read_context(request.user, open_item, level >= Level.READ)
+        return kind.render(request, "read", context | {**read_only_context})
+    form = kind.form(request.user, request.POST if is_posted else None, open_item)
+    if form.is_valid() and _is_changed(request, open_item, form):
         _tell(request, kind.changed, form)
         return redirect(kind.name, pk)
     return kind.render(request, "form", context | {"form": form})
@@ -120,21 +120,21 @@ def _is_changed(request: HttpRequest, item: Versioned, form: ItemForm) -> bool:
 def copy(request: HttpRequest, kind: Kind[Any], pk: UUID) -> HttpResponse:
     """Save a copy as an item of the person's own."""
     assert isinstance(request.user, User)
-    found = kind.find(request.user, pk, kind.copied_at)
+    original = kind.find(request.user, pk, kind.copied_at)
     try:
-        made = saving.copy(kind, found, request.user)
+        new_item = saving.copy(kind, original, request.user)
     except Refused as error:
         messages.error(request, str(error))
         return redirect(kind.name, pk)
     messages.success(request, f"Saved as a {kind.name} of your own.")
-    return redirect(kind.name, made.pk)
+    return redirect(kind.name, new_item.pk)
 
 
 @require_POST
 @login_required
 def delete(request: HttpRequest, kind: Kind[Any], pk: UUID) -> HttpResponse:
     assert isinstance(request.user, User)
-    kind.owned(request.user, pk).discard()
+    kind.get_owned(request.user, pk).discard()
     messages.success(request, kind.deleted)
     return redirect(kind.plural)
 

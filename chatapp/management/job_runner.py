@@ -26,11 +26,11 @@ def main() -> None:
     os.nice(NICENESS)
     connection = socket(fileno=sys.stdin.fileno())
 
-    def tell(user: int) -> None:
+    def send_user(user: int) -> None:
         with suppress(OSError):  # the server is gone
             connection.sendall(b"%d\n" % user)
 
-    tell_server_of_lists(tell)
+    tell_server_of_lists(send_user)
     jobs = Jobs(UUID(sys.argv[1]))
     indexing = Indexing(is_alone=lambda: jobs.is_idle)
     jobs.start()
@@ -54,8 +54,8 @@ def pass_news_on(connection: socket, jobs: Jobs, indexing: Indexing) -> None:
                 news = connection.recv(4096)
             if not news:
                 return
-            indexing.look()
+            indexing.wake()
         if NEW_JOB in news:
-            jobs.look()
+            jobs.wake()
         if NEW_JOB in news or indexing.is_behind or not jobs.is_idle:
             ends_at = time.monotonic() + IDLE_SECONDS

@@ -1,4 +1,4 @@
-"""What `manage.py migrate` adds to Django's: one transaction on SQLite, progress, clear errors."""
+"""Additions to Django's `migrate`: one transaction on SQLite, progress, clear errors."""
 
 import threading
 import time

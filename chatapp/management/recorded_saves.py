@@ -16,7 +16,7 @@ ROLES = ("is_staff", "is_superuser", "reviews")
 
 
 @contextmanager
-def recorded_saves() -> Iterator[None]:
+def record_saves() -> Iterator[None]:
     """Record an audit event with each `User.save` inside the block."""
     save = User.save
 

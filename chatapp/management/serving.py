@@ -22,7 +22,7 @@ from chatapp.api.large_bodies import LargeBodies
 from chatapp.db.locks import only_one_process
 from chatapp.files import drawn_pages, reading
 from chatapp.management import stored_secrets
-from chatapp.management.sentences import in_sentences
+from chatapp.management.sentences import explain_errors
 from chatapp.management.supervisor import WorkerSlot
 from chatapp.models import Attachment, Message, Process, Upstream
 from chatapp.models.platform.processes import EXPIRY_SECONDS
@@ -43,17 +43,17 @@ SETTLE_SECONDS = 0.2  # between checks whether another process is alive
 class Serving:
     """Runs the server; call `run` once, which returns when the process should exit."""
 
-    def __init__(self, slot: WorkerSlot, demo_key: str, say: Callable[[str], None]) -> None:
+    def __init__(self, slot: WorkerSlot, demo_key: str, print_line: Callable[[str], None]) -> None:
         """Run the built-in demo upstream with `demo_key` as its API key, unless that is empty."""
         self._slot = slot
         self._demo_key = demo_key
-        self._say = say
+        self._print_line = print_line
         self._stopping: asyncio.Task[None] | None = None
 
     def run(self) -> None:
         """Serve until stopped. Raises `CommandError` if this process can't serve."""
-        with in_sentences():
-            self._register(Process.here(is_alone=not settings.REDIS_URL))
+        with explain_errors():
+            self._register(Process.current(is_alone=not settings.REDIS_URL))
         asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
         self._loop = asyncio.new_event_loop()
         try:
@@ -75,7 +75,7 @@ class Serving:
 
     def _register(self, process: Process) -> None:
         with only_one_process("serve"):  # if two start at once, one sees the other
-            Process.objects.forget_those_that_died_here()
+            Process.objects.forget_dead_on_this_host()
             self._refuse_unconnected_processes()
             process.save()
         connection.close()
@@ -137,7 +137,7 @@ class Serving:
         Attachment.objects.fail_orphans()
         with only_one_process("connect"):
             self._connect_upstream()
-        idle_sessions.shorten()
+        idle_sessions.shorten_sessions()
         for problem in stored_secrets.problems():
             logger.error("%s", problem)
         greeting = self._greeting() if self._slot.is_first else ""
@@ -181,9 +181,9 @@ class Serving:
             self._loop.add_signal_handler(signal.SIGINT, self._stop)
         pool.warm_up()
         self._loop.run_in_executor(None, fragments.warm_up)
-        self._slot.serves()
+        self._slot.notify_supervisor()
         if greeting:
-            self._say(greeting)
+            self._print_line(greeting)
 
     def _stop_without(self, supervisor: socket) -> None:
         """Stop, since nobody would restart or stop this process any more."""
@@ -200,7 +200,9 @@ class Serving:
     async def _drain_and_stop(self) -> None:
         drain = settings.CHATAPP_DRAIN_SECONDS
         if self._slot.is_first:
-            self._say(f"Stopping. Running replies have {drain:g} s to finish, then they are saved.")
+            self._print_line(
+                f"Stopping. Running replies have {drain:g} s to finish, then they are saved."
+            )
         try:
             # A supervisor stops all processes, so tabs gain nothing by moving to another.
             await shut_down(drain, alone=not self._slot.supervisor)

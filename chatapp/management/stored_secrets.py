@@ -7,7 +7,7 @@ from django.db import transaction
 from chatapp.accounts import second_factor
 from chatapp.models import ToolServer, Upstream
 
-STORED = ((Upstream, "api_key"), (ToolServer, "secrets"))
+SECRET_FIELDS = ((Upstream, "api_key"), (ToolServer, "secrets"))
 
 
 @dataclass
@@ -19,23 +19,23 @@ class Rotation:
 def problems() -> list[str]:
     """Return a sentence for each secret that no key decrypts."""
     return [
-        one.secret_problem
-        for model, _ in STORED
-        for one in model.objects.all()
-        if one.secret_problem
+        row.secret_problem
+        for model, _ in SECRET_FIELDS
+        for row in model.objects.all()
+        if row.secret_problem
     ]
 
 
 def rotate() -> Rotation:
     """Encrypt everything readable with SECRET_KEY; then SECRET_KEY_FALLBACKS isn't needed."""
     done = Rotation()
-    for model, name in STORED:
+    for model, name in SECRET_FIELDS:
         with transaction.atomic():
-            for one in model.objects.select_for_update():
-                if one.secret_problem:
-                    done.problems.append(one.secret_problem)
-                elif getattr(one, name):
-                    one.save(update_fields=[name])
+            for row in model.objects.select_for_update():
+                if row.secret_problem:
+                    done.problems.append(row.secret_problem)
+                elif getattr(row, name):
+                    row.save(update_fields=[name])
                     done.rotated += 1
     done.rotated += second_factor.rotate()
     return done

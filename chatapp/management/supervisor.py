@@ -19,24 +19,24 @@ from chatapp.server.listeners import Listeners
 
 logger = logging.getLogger(__name__)
 
-AGAIN_SECONDS = 1.0  # before restarting a process that ended before it served
-STOPS = (signal.SIGTERM, signal.SIGINT)
-AWAITED = (*STOPS, signal.SIGCHLD)
-SERVES = b"1"
+RESTART_SECONDS = 1.0  # before restarting a process that ended before it served
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+AWAITED_SIGNALS = (*STOP_SIGNALS, signal.SIGCHLD)
+SERVING_MESSAGE = b"1"
 
 
 @dataclass(frozen=True)
 class WorkerSlot:
-    """What a serving process gets, whether it has a supervisor or is the only one."""
+    """The inputs of a serving process, whether it has a supervisor or is the only one."""
 
     listeners: Listeners
     is_first: bool = True  # the first process that was ever started
     supervisor: socket.socket | None = None  # readable when the supervisor is gone
 
-    def serves(self) -> None:
+    def notify_supervisor(self) -> None:
         """Tell the supervisor that this process is serving; call it once."""
         if self.supervisor:
-            self.supervisor.send(SERVES)
+            self.supervisor.send(SERVING_MESSAGE)
 
 
 class Supervisor:
@@ -56,14 +56,14 @@ class Supervisor:
         gc.freeze()  # otherwise garbage collection would write to shared memory pages
         sys.stdout.flush()
         # Blocked and waited for: a handler could run just before the wait, which would then hang.
-        signal.pthread_sigmask(signal.SIG_BLOCK, AWAITED)
+        signal.pthread_sigmask(signal.SIG_BLOCK, AWAITED_SIGNALS)
         is_first = True
         while self._unserved or self._processes:
             while self._unserved:
                 if slot := self._fork(self._unserved.pop(0), is_first):
                     return slot
                 is_first = False
-            if signal.sigwait(AWAITED) in STOPS:
+            if signal.sigwait(AWAITED_SIGNALS) in STOP_SIGNALS:
                 self._stop()
             self._reap()
         return None
@@ -81,7 +81,7 @@ class Supervisor:
     def _become_child(self, listeners: Listeners) -> None:
         # The supervisor handles Ctrl-C and passes it on.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, AWAITED)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, AWAITED_SIGNALS)
         for _, connection in self._processes.values():
             connection.close()
         for others in self._listeners:
@@ -97,7 +97,7 @@ class Supervisor:
     def _replace(self, pid: int, status: int) -> None:
         listeners, connection = self._processes.pop(pid)
         with connection:
-            did_serve = connection.recv(1) == SERVES
+            did_serve = connection.recv(1) == SERVING_MESSAGE
         self._has_started |= did_serve
         if self._is_stopping:
             return
@@ -108,7 +108,7 @@ class Supervisor:
         ending = os.waitstatus_to_exitcode(status)
         logger.error("Process %d exited with %d; starting another", pid, ending)
         if not did_serve:
-            time.sleep(AGAIN_SECONDS)
+            time.sleep(RESTART_SECONDS)
         self._unserved.append(listeners)
 
     def _stop(self) -> None:

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
 
-from chatapp.catalogue import endpoint_of
+from chatapp.catalogue import build_endpoint
 from chatapp.models import Upstream
 from chatapp.models.platform.upstream_validators import validate_base_url
 from chatapp.upstream.check import model_for_chat
@@ -38,10 +38,10 @@ def target_endpoint(target: str, key_from_env: bool) -> tuple[Endpoint, str]:
         except ValidationError as error:
             raise CommandError(" ".join(error.messages)) from error
         return Endpoint(target, key), ""
-    upstream = _named(target)
+    upstream = _find_upstream(target)
     if upstream.secret_problem and not key:
         raise CommandError(upstream.secret_problem)
-    endpoint = endpoint_of(upstream)
+    endpoint = build_endpoint(upstream)
     model = model_for_chat(list(upstream.named_models))
     return (replace(endpoint, api_key=key) if key else endpoint), model
 
@@ -52,14 +52,14 @@ def _key_from_env() -> str:
     return str(settings.OPENAI_API_KEY)
 
 
-def _named(name: str) -> Upstream:
+def _find_upstream(name: str) -> Upstream:
     match list(Upstream.objects.filter(name=name)):
         case [upstream]:
             return upstream
         case []:
-            known = ", ".join(Upstream.objects.values_list("name", flat=True)) or "none yet"
+            names = ", ".join(Upstream.objects.values_list("name", flat=True)) or "none yet"
             raise CommandError(
                 f"No upstream is named {name}. Give a base URL, for example https://host/v1, or "
-                f"the name of a configured upstream ({known})."
+                f"the name of a configured upstream ({names})."
             )
     raise CommandError(f"Several upstreams are named {name}. Give the base URL.")

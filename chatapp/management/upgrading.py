@@ -1,4 +1,4 @@
-"""What a new version needs before it serves. Checking whether it is there is quick.
+"""Upgrades: the steps before a new version serves. Checking whether they are done is quick.
 
 An upgrade makes a backup, migrates the database and collects static files. If a migration fails,
 the reason and the way back are kept in DATA_DIR, so that `serve` can say them, too.
@@ -24,7 +24,7 @@ from chatapp.management.backups.data_dir import BACKUPS, FAILED_UPGRADE
 from chatapp.management.backups.making import write_backup
 from chatapp.management.commands import migrate
 from chatapp.management.migrating import MigrationFailed
-from chatapp.management.sentences import in_sentences
+from chatapp.management.sentences import explain_errors
 from chatapp.models import User
 from chatapp.server.data_dir import make_private
 
@@ -45,7 +45,7 @@ def upgrade(report: Report, *, makes_backup: bool = True) -> None:
     One process at a time does it, the others wait. Raises `CommandError`.
     """
     make_private(settings.DATA_DIR)
-    with in_sentences(), only_one_process("upgrade"):
+    with explain_errors(), only_one_process("upgrade"):
         if unapplied := find_unapplied(connection):
             _migrate(unapplied, report, makes_backup)
         elif not are_current(connection):
@@ -56,7 +56,7 @@ def upgrade(report: Report, *, makes_backup: bool = True) -> None:
 
 def refuse_old_schema() -> None:
     """Raise `CommandError` if the database lacks migrations, with the reason if one failed."""
-    with in_sentences():
+    with explain_errors():
         unapplied = find_unapplied(connection)
         if not unapplied:
             return
@@ -82,7 +82,7 @@ def _migrate(unapplied: list[str], report: Report, makes_backup: bool) -> None:
     try:
         call_command(command, verbosity=0)
     except MigrationFailed as error:
-        text = f"{error}\n{_ways_back(backup)}"
+        text = f"{error}\n{_describe_rollback(backup)}"
         failure = FailedUpgrade(text, backup, applied)
         _failure_file().write_bytes(msgspec.json.encode(failure))
         raise CommandError(text) from error
@@ -120,14 +120,14 @@ def _reusable_backup(applied: list[str]) -> Path | None:
     return None
 
 
-def _delete_other_backups(kept: Path) -> None:
+def _delete_other_backups(backup: Path) -> None:
     """Delete the backups of earlier upgrades: people may have been erased since."""
-    for file in kept.parent.glob("before-upgrade-*.zip"):
-        if file != kept:
+    for file in backup.parent.glob("before-upgrade-*.zip"):
+        if file != backup:
             file.unlink()
 
 
-def _ways_back(backup: str) -> str:
+def _describe_rollback(backup: str) -> str:
     """Return the commands that restore the backup for the previous version."""
     if not backup:
         return (

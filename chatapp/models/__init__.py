@@ -6,7 +6,7 @@ queryset methods. All of it is synchronous and short: one transaction per call.
 Imports `upstream.wire`, which does no I/O, and the packages of the lowest layer.
 """
 
-from chatapp.models.accounts.access_rules import AccessRule, Permitted, permitted
+from chatapp.models.accounts.access_rules import AccessRule, ModelAccess, load_model_access
 from chatapp.models.accounts.access_tokens import AccessToken
 from chatapp.models.accounts.avatars import Avatar
 from chatapp.models.accounts.devices import Device
@@ -22,7 +22,7 @@ from chatapp.models.conversations import ledger, project_chats, sequence  # noqa
 from chatapp.models.conversations.chat_settings import ChatSettings, ParameterChoice, ToolAllowance
 from chatapp.models.conversations.context_cuts import ContextCut
 from chatapp.models.conversations.conversation import Conversation
-from chatapp.models.conversations.deletions import Deleted, Deletion, Restoration
+from chatapp.models.conversations.deletions import Deletion, DeletionResult, Restoration
 from chatapp.models.conversations.exports import ChatExport
 from chatapp.models.conversations.feedback import Feedback
 from chatapp.models.conversations.forks import Fork
@@ -61,7 +61,7 @@ from chatapp.models.platform.upstream_failures import UpstreamFailure
 from chatapp.models.platform.upstreams import ModelChoice, Upstream
 from chatapp.models.policies.legal_holds import LegalHold
 from chatapp.models.policies.review_policies import ReviewPolicy
-from chatapp.models.refusals import NotHere, Refused, StillStreaming
+from chatapp.models.refusals import ChatNotFound, Refused, StillStreaming
 from chatapp.models.retention.periods import Retention
 from chatapp.models.review import facets  # noqa: F401 - imported for their post_migrate receivers
 from chatapp.models.review.conversation_facets import ConversationFacet, ConversationSums
@@ -84,6 +84,7 @@ __all__ = [
     "BudgetHold",
     "CacheEntry",
     "ChatExport",
+    "ChatNotFound",
     "ChatSettings",
     "ClaimedGroup",
     "ContextCut",
@@ -92,8 +93,8 @@ __all__ = [
     "ConversationFacet",
     "ConversationSums",
     "DailyUsage",
-    "Deleted",
     "Deletion",
+    "DeletionResult",
     "Device",
     "Edit",
     "EditSummary",
@@ -114,13 +115,12 @@ __all__ = [
     "Logo",
     "Memory",
     "Message",
+    "ModelAccess",
     "ModelChoice",
     "MonthlyUsage",
-    "NotHere",
     "Opening",
     "PageImage",
     "ParameterChoice",
-    "Permitted",
     "PlannedSummary",
     "Preset",
     "PresetFile",
@@ -170,6 +170,6 @@ __all__ = [
     "Usage",
     "User",
     "index_some",
-    "permitted",
+    "load_model_access",
     "reindex",
 ]

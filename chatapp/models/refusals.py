@@ -42,7 +42,7 @@ class TooLittleForPrompt(OverLimit):
         return type(self)(self._left, self._ask, self.resets_at, need)
 
 
-class NotHere(Refused):
+class ChatNotFound(Refused):
     """The conversation was deleted, or belongs to somebody else."""
 
     def __init__(self) -> None:

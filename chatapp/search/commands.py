@@ -76,7 +76,9 @@ FIRST = 4  # shown while nothing is typed
 
 def commands(user: User, terms: list[Term]) -> list[Command]:
     """Return the user's commands in which each term begins some word."""
-    own = [one for one in COMMANDS if not one.for_role or getattr(user, one.for_role)]
+    own = [
+        command for command in COMMANDS if not command.for_role or getattr(user, command.for_role)
+    ]
     if not terms:
         return own[:FIRST]
-    return [one for one in own if has_words(f"{one.label} {one.also}", terms)]
+    return [command for command in own if has_words(f"{command.label} {command.also}", terms)]

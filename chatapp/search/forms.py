@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from django import forms
 
 from chatapp.models.search.search_entries import CODE, MODEL, PROMPT, REPLY, TITLE
-from chatapp.text.indexing import Phrase, Term, mark, name_marks, quoted, terms
+from chatapp.text.indexing import Phrase, Term, mark, name_marks, parse_quoted_phrase, terms
 
 MAX_LENGTH, MAX_TERMS = 500, 32
 PIECES = re.compile(
@@ -33,17 +33,17 @@ class SearchQuery:
     before: datetime | None = None  # exclusive
 
     @property
-    def is_nothing(self) -> bool:
+    def is_empty(self) -> bool:
         return not (self.terms or self.marks or self.project or self.after or self.before)
 
     @property
     def expression(self) -> list[Term]:
         """The terms that each index entry found must have."""
-        return [*self.marks, *self.terms] or [any_of(PROMPT, REPLY, TITLE)]
+        return [*self.marks, *self.terms] or [build_mark_term(PROMPT, REPLY, TITLE)]
 
 
-def any_of(*marks: str) -> Term:
-    return Term(tuple(Phrase((mark(one),)) for one in marks))
+def build_mark_term(*marks: str) -> Term:
+    return Term(tuple(Phrase((mark(name),)) for name in marks))
 
 
 class SearchForm(forms.Form):
@@ -58,7 +58,7 @@ class SearchForm(forms.Form):
     def __init__(self, data: "dict[str, str] | object", zone: timezone) -> None:
         super().__init__(data)  # type: ignore[arg-type]
         self._zone = zone
-        self.wanted = SearchQuery()
+        self.search_query = SearchQuery()
 
     def clean_q(self) -> str:
         text: str = self.cleaned_data["q"]
@@ -67,10 +67,10 @@ class SearchForm(forms.Form):
                 if value := piece["value"].strip('"').strip():
                     self._filter(name.lower(), value)
             elif piece["plain"]:
-                self.wanted.terms += terms(piece["plain"])
-            elif term := quoted(piece["quoted"], is_open=not piece["end"]):
-                self.wanted.terms.append(term)
-        if len(self.wanted.terms) > MAX_TERMS:
+                self.search_query.terms += terms(piece["plain"])
+            elif term := parse_quoted_phrase(piece["quoted"], is_open=not piece["end"]):
+                self.search_query.terms.append(term)
+        if len(self.search_query.terms) > MAX_TERMS:
             raise forms.ValidationError(f"A search can have at most {MAX_TERMS} words.")
         return text
 
@@ -80,20 +80,22 @@ class SearchForm(forms.Form):
                 author = {"me": PROMPT, "model": REPLY}.get(value.lower())
                 if author is None:
                     raise forms.ValidationError("Use from:me or from:model.")
-                self.wanted.marks.append(any_of(author))
+                self.search_query.marks.append(build_mark_term(author))
             case "has":
                 if value.lower() != "code":
                     raise forms.ValidationError("Use has:code.")
-                self.wanted.marks.append(any_of(CODE))
+                self.search_query.marks.append(build_mark_term(CODE))
             case "model":
-                found = name_marks(MODEL, value)[:1]
-                self.wanted.marks += [Term((Phrase((one,), is_prefix=True),)) for one in found]
+                model_marks = name_marks(MODEL, value)[:1]
+                self.search_query.marks += [
+                    Term((Phrase((model_mark,), is_prefix=True),)) for model_mark in model_marks
+                ]
             case "project":
-                self.wanted.project = value
+                self.search_query.project = value
             case "before":
-                self.wanted.before = self._day(name, value)
+                self.search_query.before = self._day(name, value)
             case "after":
-                self.wanted.after = self._day(name, value)
+                self.search_query.after = self._day(name, value)
 
     def _day(self, name: str, value: str) -> datetime:
         """Return the start of the day in the person's time zone."""

@@ -8,7 +8,7 @@ from uuid import UUID
 from chatapp.models import Message
 from chatapp.models.search.file_texts import file_texts
 from chatapp.search.plain_text import plain_text
-from chatapp.search.spelling_patterns import LOOKED_THROUGH, Segment, SpellingPatterns
+from chatapp.search.spelling_patterns import MAX_SEARCHED, Segment, SpellingPatterns
 
 
 @dataclass(frozen=True)
@@ -19,10 +19,10 @@ class Passage:
     at: datetime
 
 
-def passage_of(message: Message, looks: SpellingPatterns) -> Passage:
+def find_passage(message: Message, looks: SpellingPatterns) -> Passage:
     """Return the passage with the match: from the text, or else the reasoning or a file."""
     first: list[Segment] = []
-    for text, source in _texts(message):
+    for text, source in _iterate_texts(message):
         passage, is_found = looks.passage(text)
         if is_found:
             return Passage(message.pk, passage, source, message.created_at)
@@ -34,16 +34,16 @@ def _author(message: Message) -> str:
     return "You" if message.is_prompt else message.model or "Reply"
 
 
-def _texts(message: Message) -> Iterator[tuple[str, str]]:
+def _iterate_texts(message: Message) -> Iterator[tuple[str, str]]:
     """Yield texts in which a match may be, each with the words that say where it is from."""
     author = _author(message)
-    for one in message.rounds:
-        for text in filter(None, (one.content, one.refusal)):
-            yield plain_text(text[:LOOKED_THROUGH]), author
-    for one in filter(lambda one: one.reasoning, message.rounds):
-        yield plain_text(one.reasoning[:LOOKED_THROUGH]), f"{author}, reasoning"
+    for reply_round in message.rounds:
+        for text in filter(None, (reply_round.content, reply_round.refusal)):
+            yield plain_text(text[:MAX_SEARCHED]), author
+    for reply_round in filter(lambda reply_round: reply_round.reasoning, message.rounds):
+        yield plain_text(reply_round.reasoning[:MAX_SEARCHED]), f"{author}, reasoning"
     files = file_texts([message.pk]).get(message.pk, []) if message.file_count else []
     for name, text in files:
         yield name, f"{author}, file"
-        for start in range(0, len(text), LOOKED_THROUGH):
-            yield text[start : start + LOOKED_THROUGH], f"{author}, file {name}"
+        for start in range(0, len(text), MAX_SEARCHED):
+            yield text[start : start + MAX_SEARCHED], f"{author}, file {name}"

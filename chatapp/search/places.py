@@ -13,19 +13,19 @@ from chatapp.models import Preset, Project, SavedPrompt, User
 from chatapp.search.words import has_words
 from chatapp.text.indexing import Term
 
-MOST = 5  # of each kind
-READ = 1_000  # names of each kind
+MAX_PER_KIND = 5  # of each kind
+MAX_NAMES_READ = 1_000  # names of each kind
 
 
 @dataclass(frozen=True)
-class Place:
+class Destination:
     name: str
     kind: str
     icon: str
     url: str
 
 
-def find_places(user: User, terms: Sequence[Term]) -> list[Place]:
+def find_destinations(user: User, terms: Sequence[Term]) -> list[Destination]:
     """Return what the person may open and each term begins some word of."""
     if not terms:
         return []
@@ -34,12 +34,15 @@ def find_places(user: User, terms: Sequence[Term]) -> list[Place]:
         ("Preset", "sliders", Preset.objects.open_to(user), "name", _chat_with),
         ("Prompt", "pencil", SavedPrompt.objects.open_to(user), "title", _prompt),
     )
-    found = []
-    for kind, icon, items, field, url_of in kinds:
-        named = items.order_by(field, "pk").values_list("pk", field)[:READ]
-        fitting = (one for one in named if has_words(one[1], terms))
-        found += [Place(name, kind, icon, url_of(pk)) for pk, name in islice(fitting, MOST)]
-    return found
+    destinations = []
+    for kind, icon, items, field, build_url in kinds:
+        named = items.order_by(field, "pk").values_list("pk", field)[:MAX_NAMES_READ]
+        fitting = (row for row in named if has_words(row[1], terms))
+        destinations += [
+            Destination(name, kind, icon, build_url(pk))
+            for pk, name in islice(fitting, MAX_PER_KIND)
+        ]
+    return destinations
 
 
 def _project(pk: object) -> str:

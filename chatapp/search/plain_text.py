@@ -50,14 +50,16 @@ def _paragraphs(text: str) -> Iterator[str]:
     lines = text.splitlines() or [""]
     for line, following in zip(lines, [*lines[1:], ""], strict=True):
         bare = QUOTE.sub("", line, count=1)
-        found = FENCE.fullmatch(line)
-        is_fence = found and (_closes(found, fence) if fence else "`" not in found[2])
+        fence_match = FENCE.fullmatch(line)
+        is_fence = fence_match and (
+            _closes(fence_match, fence) if fence else "`" not in fence_match[2]
+        )
         is_table = "|" in bare and (is_table or bool(DELIMITERS.fullmatch(following.strip())))
         if fence or is_fence or is_table or not bare.strip() or _begins_block(bare):
             yield _inline(" ".join(words))
             words = []
-        if found and is_fence:
-            fence = "" if fence else found[1]
+        if fence_match and is_fence:
+            fence = "" if fence else fence_match[1]
         elif fence:
             yield bare
         elif is_table and not DELIMITERS.fullmatch(bare.strip()):
@@ -69,12 +71,12 @@ def _paragraphs(text: str) -> Iterator[str]:
     yield _inline(" ".join(words))
 
 
-def _closes(found: "re.Match[str]", fence: str) -> bool:
-    return found[1].startswith(fence) and not found[2].strip()
+def _closes(fence_match: "re.Match[str]", fence: str) -> bool:
+    return fence_match[1].startswith(fence) and not fence_match[2].strip()
 
 
 def _begins_block(line: str) -> bool:
-    return any(one.match(line) for one in (HEADING, ITEM)) or bool(RULE.fullmatch(line))
+    return any(pattern.match(line) for pattern in (HEADING, ITEM)) or bool(RULE.fullmatch(line))
 
 
 def _heading(line: str) -> str:
@@ -85,18 +87,18 @@ def _heading(line: str) -> str:
 
 def _inline(text: str) -> str:
     """Return one paragraph without emphasis, links, tags and the marks of code."""
-    kept: list[str] = []
+    verbatim: list[str] = []
 
-    def keep(found: "re.Match[str]") -> str:
-        kept.append(found[1] or found[3].strip())
-        return f"{PLACE}{len(kept) - 1}{PLACE}"
+    def keep(match: "re.Match[str]") -> str:
+        verbatim.append(match[1] or match[3].strip())
+        return f"{PLACE}{len(verbatim) - 1}{PLACE}"
 
     text = VERBATIM.sub(keep, text)
     for _ in range(2):  # an image may be the text of a link
         text = LINK.sub(r"\1", text)
     text = TAG.sub(lambda tag: " " if tag[1] else "", AUTOLINK.sub(r"\1", text))
     text = unescape(_without_emphasis(text))
-    return re.sub(f"{PLACE}([0-9]+){PLACE}", lambda place: kept[int(place[1])], text)
+    return re.sub(f"{PLACE}([0-9]+){PLACE}", lambda place: verbatim[int(place[1])], text)
 
 
 def _without_emphasis(text: str) -> str:
@@ -118,7 +120,7 @@ def _without_emphasis(text: str) -> str:
         elif may_open:
             unclosed.append(marker)
     pieces, done = [], 0
-    for marker in sorted(removed, key=lambda one: one.start()):
+    for marker in sorted(removed, key=lambda match: match.start()):
         pieces.append(text[done : marker.start()])
         done = marker.end()
     return "".join([*pieces, text[done:]])

@@ -15,7 +15,7 @@ from chatapp.text.indexing.words import RUNS
 
 BEFORE, AFTER = 70, 190  # characters around the best match
 NEAR = 160  # words within this many characters count as together
-LOOKED_THROUGH = 200_000  # characters of a text that are searched
+MAX_SEARCHED = 200_000  # characters of a text that are searched
 MAX_PLACES = 200  # matches considered for the best passage
 BLOCK = 256
 JOINS = "[_.'\u2019-]?"  # separators within a joined name
@@ -36,13 +36,13 @@ class SpellingPatterns:
     """Patterns that match the possible spellings of some terms."""
 
     def __init__(self, terms: Sequence[Term]) -> None:
-        looks = [term.looks for term in terms if any(term.looks)]
+        looks = [term.spellings for term in terms if any(term.spellings)]
         self._as_typed = _pattern(looks, "")
         self._joined = _pattern(looks, JOINS)
 
     def passage(self, text: str) -> tuple[list[Segment], bool]:
         """Return the passage with the most terms, its matches marked, and whether there are any."""
-        text = normalize("NFC", text[:LOOKED_THROUGH])
+        text = normalize("NFC", text[:MAX_SEARCHED])
         best = self._best(fold(text))
         at = _original(text, best.start) if best else 0
         start = max(0, at - BEFORE)
@@ -51,9 +51,9 @@ class SpellingPatterns:
         cut = text[start : at + AFTER]
         if at + AFTER < len(text):
             cut = cut[: max(cut.rfind(" "), AFTER)] + " …"
-        return self.marked(("… " if start else "") + " ".join(cut.split())), best is not None
+        return self.mark_matches(("… " if start else "") + " ".join(cut.split())), best is not None
 
-    def marked(self, text: str) -> list[Segment]:
+    def mark_matches(self, text: str) -> list[Segment]:
         """Return all of a short text with matches marked."""
         text = normalize("NFC", text)
         ends = _ends(text)
@@ -66,7 +66,7 @@ class SpellingPatterns:
             if start >= done:
                 segments += [Segment(text[done:start], False), Segment(text[start:end], True)]
                 done = end
-        return [one for one in (*segments, Segment(text[done:], False)) if one.text]
+        return [segment for segment in (*segments, Segment(text[done:], False)) if segment.text]
 
     def _best(self, folded: str) -> MatchPosition | None:
         positions = sorted(self._positions(folded))
@@ -82,15 +82,15 @@ class SpellingPatterns:
 
     def _positions(self, folded: str) -> Iterator[MatchPosition]:
         """Yield each term's matches at the beginning of words, or else those within words."""
-        found: dict[str, list[MatchPosition]] = {}
+        by_term: dict[str, list[MatchPosition]] = {}
         for pattern in (self._as_typed, self._joined):
             for match in islice(pattern.finditer(folded), MAX_PLACES):
                 if match.lastgroup:
                     position = MatchPosition(match.start(), match.end(), match.lastgroup)
-                    found.setdefault(position.term, []).append(position)
-            if found:
+                    by_term.setdefault(position.term, []).append(position)
+            if by_term:
                 break
-        for positions in found.values():
+        for positions in by_term.values():
             beginnings = [
                 position for position in positions if _begins_word(folded, position.start)
             ]
@@ -99,14 +99,14 @@ class SpellingPatterns:
 
 def _pattern(looks: Sequence[Sequence[str]], join: str) -> "re.Pattern[str]":
     groups = (
-        f"(?P<t{number}>{'|'.join(_look(one, join) for one in some if one)})"
+        f"(?P<t{number}>{'|'.join(_look(look, join) for look in some if look)})"
         for number, some in enumerate(looks)
     )
     return re.compile("|".join(groups) or "(?!)")
 
 
 def _look(look: str, join: str) -> str:
-    words = re.split(r"[\W_]+", look) if join else [re.escape(one) for one in look.split()]
+    words = re.split(r"[\W_]+", look) if join else [re.escape(word) for word in look.split()]
     pattern = r"[\W_]+".join(join.join(word) for word in words if word) or re.escape(look)
     # A single letter must be a whole word.
     return rf"\b{pattern}\b" if len(look) == 1 and look.isascii() else pattern
@@ -120,7 +120,7 @@ def _ends(text: str) -> Sequence[int]:
     """Return the position in the folded text at which each character ends."""
     if text.isascii():
         return range(1, len(text) + 1)
-    return list(accumulate(len(fold(one)) for one in text))
+    return list(accumulate(len(fold(character)) for character in text))
 
 
 def _original(text: str, folded_at: int) -> int:

@@ -20,9 +20,9 @@ class Listeners:
     def open(self) -> list[socket.socket]:
         """Start listening and return the sockets, which the caller must close."""
         sockets = [self.app, self.demo] if self.demo else [self.app]
-        for one in sockets:
-            with _reporting_errors(*one.getsockname()[:2]):
-                one.listen(BACKLOG)
+        for listener in sockets:
+            with _reporting_errors(*listener.getsockname()[:2]):
+                listener.listen(BACKLOG)
         return sockets
 
     def close(self) -> None:
@@ -40,32 +40,32 @@ def bind_listeners(host: str, port: int, processes: int, *, has_demo: bool) -> l
     The kernel distributes connections among the processes. If a process dies, the connections that
     it hasn't accepted wait for its successor, which gets the same sockets.
     """
-    apps = _bound_to(host, port, processes)
+    apps = _bind_sockets(host, port, processes)
     # On its own port, reachable only from this machine.
-    demos = _bound_to("127.0.0.1", 0, processes) if has_demo else [None] * processes
+    demos = _bind_sockets("127.0.0.1", 0, processes) if has_demo else [None] * processes
     return [Listeners(app, demo) for app, demo in zip(apps, demos, strict=True)]
 
 
-def _bound_to(host: str, port: int, count: int) -> list[socket.socket]:
-    alone = _bound(host, port)
+def _bind_sockets(host: str, port: int, count: int) -> list[socket.socket]:
+    alone = _bind_socket(host, port)
     if count == 1:
         return [alone]
     with alone:  # proves that nobody else has the address, and picks the port if PORT is 0
         port = alone.getsockname()[1]
-    return [_bound(host, port, is_shared=True) for _ in range(count)]
+    return [_bind_socket(host, port, is_shared=True) for _ in range(count)]
 
 
-def _bound(host: str, port: int, *, is_shared: bool = False) -> socket.socket:
+def _bind_socket(host: str, port: int, *, is_shared: bool = False) -> socket.socket:
     host = host.strip("[]")
-    bound = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
-    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if is_shared:
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     with ExitStack() as on_error, _reporting_errors(host, port):
-        on_error.callback(bound.close)
-        bound.bind((host, port))
+        on_error.callback(listener.close)
+        listener.bind((host, port))
         on_error.pop_all()
-    return bound
+    return listener
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from django.http.response import HttpResponseBase
 from django.urls import Resolver404, resolve, set_script_prefix
 
 from chatapp.api.responses import BODY_FILE, LoopResponse
-from chatapp.concurrency.turns import served
+from chatapp.concurrency.turns import served_person
 from chatapp.server.thread_pools import BoundedThreadPool
 from chatapp.sessions.session_people import find_person
 
@@ -79,9 +79,9 @@ class Pages(ASGIHandler):
             raise outcome
 
     async def _answer(self, scope: Any, body: IO[bytes], send: Any) -> None:
-        pool = self._pool_of(scope["path"])
+        pool = self._find_pool(scope["path"])
         who = _find_token(scope) if pool is self._scripts else _find_person_or_address(scope)
-        served.set(who)
+        served_person.set(who)
         response = await pool.run(partial(self._response, scope, body), who)
         if isinstance(response, LoopResponse):
             await response.write_to(send)
@@ -90,7 +90,7 @@ class Pages(ASGIHandler):
         if response.streaming:
             await pool.run(response.close, who)
 
-    def _pool_of(self, path: str) -> BoundedThreadPool:
+    def _find_pool(self, path: str) -> BoundedThreadPool:
         try:
             return self._own_pools.get(resolve(path).view_name, self._pages)
         except Resolver404:

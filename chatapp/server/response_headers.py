@@ -45,13 +45,13 @@ SWITCHED_OFF = (
 POLICY = ", ".join(["clipboard-write=(self)", *(f"{name}=()" for name in SWITCHED_OFF)])
 PLAIN = (b"content-type", b"text/plain; charset=utf-8")
 JSON = (b"content-type", b"application/json")
-KEPT_BY_NOBODY = (b"cache-control", b"no-store")
+NO_STORE = (b"cache-control", b"no-store")
 
 Headers = Iterable[tuple[bytes, bytes]]
 
 
 @cache
-def on_all() -> dict[bytes, bytes]:
+def build_common_headers() -> dict[bytes, bytes]:
     """Return the headers by name, in lower case as ASGI requires."""
     texts = {
         "content-security-policy": build_policy(),
@@ -67,7 +67,7 @@ def on_all() -> dict[bytes, bytes]:
 
 def refusal_headers(kind: tuple[bytes, bytes] = PLAIN) -> list[tuple[bytes, bytes]]:
     """Return the headers of a response by the server itself, plain text unless `kind` differs."""
-    return [kind, KEPT_BY_NOBODY, *on_all().items()]
+    return [kind, NO_STORE, *build_common_headers().items()]
 
 
 class ResponseHeaders:
@@ -83,16 +83,18 @@ class ResponseHeaders:
 
         async def send_with_headers(message: Any) -> None:
             if message["type"] == "http.response.start":
-                message = message | {"headers": completed(message.get("headers", ()))}
+                message = message | {"headers": complete_headers(message.get("headers", ()))}
             await send(message)
 
         await self._application(scope, receive, send_with_headers)
 
 
-def completed(headers: Headers) -> list[tuple[bytes, bytes]]:
+def complete_headers(headers: Headers) -> list[tuple[bytes, bytes]]:
     """Return the headers plus those that are missing."""
     present = {name.lower(): value for name, value in headers}
-    missing = [(name, value) for name, value in on_all().items() if name not in present]
+    missing = [
+        (name, value) for name, value in build_common_headers().items() if name not in present
+    ]
     if b"cache-control" not in present:
-        missing.append(KEPT_BY_NOBODY)
+        missing.append(NO_STORE)
     return [*headers, *missing]

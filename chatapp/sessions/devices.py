@@ -18,19 +18,19 @@ from django.db import Error, connection, transaction
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from chatapp.db.connections import impatient
+from chatapp.db.connections import limit_lock_wait
 from chatapp.models import Device, User
 from chatapp.models.accounts.devices import MAX_AGENT_LENGTH
 
 SEEN_SECONDS = 15 * 60  # between two writes
-MAX_KNOWN = 10_000
+MAX_CACHED = 10_000
 COOKIE_SALT = "chatapp.device"
 COOKIE_SECONDS = 400 * 86400  # the longest lifetime that browsers allow
 
-_seen: dict[str, float] = {}  # session key -> when this process last stored it
+_stored_at: dict[str, float] = {}  # session key -> when this process last stored it
 
 
-def remember(request: HttpRequest, response: HttpResponse) -> None:
+def record_device(request: HttpRequest, response: HttpResponse) -> None:
     """Record that the browser is using its session, and give it a device cookie.
 
     Skips the write while the database is locked.
@@ -38,20 +38,20 @@ def remember(request: HttpRequest, response: HttpResponse) -> None:
     key = request.session.session_key
     user = request.session.get(SESSION_KEY)
     now = time.monotonic()
-    if not (key and user) or now - _seen.get(key, -SEEN_SECONDS) < SEEN_SECONDS:
+    if not (key and user) or now - _stored_at.get(key, -SEEN_SECONDS) < SEEN_SECONDS:
         return
-    if len(_seen) >= MAX_KNOWN:
-        _seen.clear()
-    _seen[key] = now
-    known = {
+    if len(_stored_at) >= MAX_CACHED:
+        _stored_at.clear()
+    _stored_at[key] = now
+    device_fields = {
         "agent": request.headers.get("User-Agent", "").replace("\0", "")[:MAX_AGENT_LENGTH],
         "address": _address(request),
         "seen_at": timezone.now(),
     }
-    with suppress(Error), impatient(connection), transaction.atomic():
-        Device.objects.filter(session_key=key, user=user).update(**known)
-        User.objects.filter(pk=user).update(seen_at=known["seen_at"])
-    if not mark_of(request, int(user)):
+    with suppress(Error), limit_lock_wait(connection), transaction.atomic():
+        Device.objects.filter(session_key=key, user=user).update(**device_fields)
+        User.objects.filter(pk=user).update(seen_at=device_fields["seen_at"])
+    if not read_device_cookie(request, int(user)):
         response.set_signed_cookie(
             settings.DEVICE_COOKIE_NAME,
             f"{user}:{secrets.token_urlsafe(16)}",
@@ -63,7 +63,7 @@ def remember(request: HttpRequest, response: HttpResponse) -> None:
         )
 
 
-def mark_of(request: HttpRequest, user: int) -> str:
+def read_device_cookie(request: HttpRequest, user: int) -> str:
     """Return the device cookie's value if this person has signed in with the browser, else ""."""
     name = settings.DEVICE_COOKIE_NAME
     mark = request.get_signed_cookie(name, "", salt=COOKIE_SALT, max_age=COOKIE_SECONDS)

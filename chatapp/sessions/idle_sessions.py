@@ -18,7 +18,7 @@ from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from chatapp.db.connections import impatient
+from chatapp.db.connections import limit_lock_wait
 from chatapp.models import User
 from chatapp.sessions import devices, validity
 from chatapp.sessions.session_store import SessionStore
@@ -33,7 +33,7 @@ class SessionMiddleware(middleware.SessionMiddleware):
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         response = self._save(request, response)
         if response.status_code < 500 and request.session.accessed:
-            devices.remember(request, response)
+            devices.record_device(request, response)
         return response
 
     def _save(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
@@ -42,16 +42,16 @@ class SessionMiddleware(middleware.SessionMiddleware):
             is_to_be_saved = session.modified
             if is_to_be_saved and SESSION_KEY not in session and not session.is_empty():
                 session.set_expiry(SIGN_IN_SECONDS)
-            if use(session) and not is_to_be_saved:
+            if extend_session(session) and not is_to_be_saved:
                 try:
-                    with impatient(connection):
+                    with limit_lock_wait(connection):
                         return super().process_response(request, response)
                 except SessionInterrupted:  # Django also raises this for a lock
                     session.modified = False
         return super().process_response(request, response)
 
 
-def use(session: SessionBase) -> bool:
+def extend_session(session: SessionBase) -> bool:
     """Extend a session that is being used; return whether it has to be saved."""
     if SESSION_KEY not in session or _was_just_used(session.get(USED_AT, 0)):
         return False
@@ -61,20 +61,20 @@ def use(session: SessionBase) -> bool:
     return True
 
 
-def leave_unused(request: HttpRequest) -> None:
+def ignore_request(request: HttpRequest) -> None:
     """Do not count this request, which a page sends by itself, as use of its session."""
     request.session.accessed = False
 
 
-def used_by(session_key: str) -> User:
+def use_session(session_key: str) -> User:
     """Return the person using a session over a socket, and extend the session.
 
     Raises `NotSignedIn`.
     """
-    signed_in = validity.signed_in(session_key)
+    signed_in = validity.require_sign_in(session_key)
     if not _was_just_used(signed_in.data.get(USED_AT, 0)):
         session = SessionStore(session_key)
-        if use(session):
+        if extend_session(session):
             session.save()
     return signed_in.person
 
@@ -83,7 +83,7 @@ def _was_just_used(used_at: int) -> bool:
     return 0 <= int(time.time()) - used_at < settings.SESSION_COOKIE_AGE / 10
 
 
-def shorten() -> None:
+def shorten_sessions() -> None:
     """Shorten existing sessions to what the setting allows now."""
     latest = timezone.now() + timedelta(seconds=settings.SESSION_COOKIE_AGE)
     Session.objects.filter(expire_date__gt=latest).update(expire_date=latest)

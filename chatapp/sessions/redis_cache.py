@@ -40,8 +40,8 @@ class RedisOrDatabase(BaseCache):
         return bool(self._ask(lambda store: store.add(key, value, timeout, version)))
 
     def get(self, key: Any, default: Any = None, version: int | None = None) -> Any:
-        found = self._ask(lambda store: store.get(key, None, version))
-        return default if found is None else found
+        cached_value = self._ask(lambda store: store.get(key, None, version))
+        return default if cached_value is None else cached_value
 
     def set(
         self, key: Any, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None
@@ -59,13 +59,13 @@ class RedisOrDatabase(BaseCache):
         self._ask(lambda store: store.clear())
 
     def _ask(self, operation: Callable[[BaseCache], Any]) -> Any:
-        if self._server.is_tried():
+        if self._server.should_try():
             try:
                 result = operation(self._redis)
             except (RedisError, OSError) as error:
-                self._server.failed(error)
+                self._server.record_failure(error)
             else:
-                self._server.answered()
+                self._server.record_success()
                 return result
         return operation(caches[DATABASE])
 
@@ -96,10 +96,10 @@ class _Server:
         self._is_away = False
         self._retry_at = 0.0
 
-    def is_tried(self) -> bool:
+    def should_try(self) -> bool:
         return time.monotonic() >= self._retry_at
 
-    def failed(self, error: Exception) -> None:
+    def record_failure(self, error: Exception) -> None:
         with self._lock:
             was_away, self._is_away = self._is_away, True
             self._retry_at = time.monotonic() + AWAY_SECONDS
@@ -109,7 +109,7 @@ class _Server:
                 type(error).__name__,
             )
 
-    def answered(self) -> None:
+    def record_success(self) -> None:
         if not self._is_away:
             return
         with self._lock:

@@ -1,13 +1,16 @@
-"""Whose sessions this process has seen, to tell people apart before a request is looked at."""
+"""The people of the sessions that this process has seen.
 
-MOST = 10_000  # sessions that are remembered
+They tell people apart before a request is looked at.
+"""
+
+MAX_SESSIONS = 10_000  # sessions that are remembered
 
 _people: dict[str, int] = {}
 
 
 def remember_person(session: str, person: int) -> None:
     """Remember whose session it is. Thread-safe."""
-    if len(_people) >= MOST:
+    if len(_people) >= MAX_SESSIONS:
         _people.clear()
     _people[session] = person
 

@@ -17,7 +17,7 @@ class SessionStore(db.SessionStore):
     """The store that Django uses: it looks up this class name in `SESSION_ENGINE`."""
 
     def load(self) -> dict[str, Any]:
-        session = validity.unexpired(self.session_key) if self.session_key else None
+        session = validity.get_unexpired_session(self.session_key) if self.session_key else None
         if session is None:
             self._session_key = None
             return {}

@@ -9,7 +9,7 @@ from datetime import timedelta, timezone
 WESTMOST, EASTMOST = -12 * 60, 14 * 60  # minutes: the extremes in use
 
 
-def zone_of(cookie: str) -> timezone:
+def parse_time_zone(cookie: str) -> timezone:
     """Return the zone for the cookie's minutes, or UTC if they are not a possible offset."""
     minutes = int(cookie) if re.fullmatch(r"-?[0-9]{1,3}", cookie) else 0
     return timezone(timedelta(minutes=minutes if WESTMOST <= minutes <= EASTMOST else 0))

@@ -22,7 +22,7 @@ from chatapp.models import User
 
 Data = Mapping[str, Any]  # what is in a session
 
-_LIVING = Query(
+_UNEXPIRED = Query(
     lambda key, now: Session.objects.filter(pk=key, expire_date__gt=now),
     Session._meta.pk,
     Session._meta.get_field("expire_date"),
@@ -51,19 +51,19 @@ SENTENCES = {
 class AccessCheck:
     """The result of a check of people and sessions."""
 
-    gone: frozenset[int]  # people whose account is deactivated or deleted
-    ended: frozenset[str]  # keys of sessions that are not signed in
+    missing_people: frozenset[int]  # people whose account is deactivated or deleted
+    ended_sessions: frozenset[str]  # keys of sessions that are not signed in
 
     def code(self, user: int, session_key: str) -> CloseCode | None:
         """Return the code to close this person's socket with, or None if it may stay open."""
-        if user in self.gone:
+        if user in self.missing_people:
             return CloseCode.DEACTIVATED
-        return CloseCode.SIGNED_OUT if session_key in self.ended else None
+        return CloseCode.SIGNED_OUT if session_key in self.ended_sessions else None
 
 
-def unexpired(session_key: str) -> Session | None:
+def get_unexpired_session(session_key: str) -> Session | None:
     """Return the unexpired session with this key, signed in or not, or None."""
-    return _LIVING.first(session_key, timezone.now())
+    return _UNEXPIRED.first(session_key, timezone.now())
 
 
 @dataclass(frozen=True)
@@ -74,12 +74,12 @@ class SignedIn:
     data: Data
 
 
-def signed_in(session_key: str) -> SignedIn:
+def require_sign_in(session_key: str) -> SignedIn:
     """Return who is signed in on the session. Raises `NotSignedIn`."""
-    session = unexpired(session_key) if session_key else None
-    data = _decoded(session.session_data) if session else {}
+    session = get_unexpired_session(session_key) if session_key else None
+    data = _decode_session(session.session_data) if session else {}
     claimed = str(data.get(SESSION_KEY, ""))
-    user = User.kept(claimed) if claimed.isdecimal() else None
+    user = User.find(claimed) if claimed.isdecimal() else None
     if user and not user.is_active:
         raise NotSignedIn(CloseCode.DEACTIVATED)
     if not user or not _is_signed_in(user, data):
@@ -88,16 +88,16 @@ def signed_in(session_key: str) -> SignedIn:
 
 
 @lru_cache  # read from the database each time, but it seldom changes
-def _decoded(session_data: str) -> Data:
+def _decode_session(session_data: str) -> Data:
     return MappingProxyType(Session(session_data=session_data).get_decoded())
 
 
-def person_of(session_key: str) -> User:
+def get_person(session_key: str) -> User:
     """Return the person who is signed in on the session. Raises `NotSignedIn`."""
-    return signed_in(session_key).person
+    return require_sign_in(session_key).person
 
 
-def is_switched_off(claimed: object) -> bool:
+def is_deactivated(claimed: object) -> bool:
     """Whether the account that a session names exists and is deactivated."""
     key = str(claimed)
     return key.isdecimal() and User.objects.filter(pk=key, is_active=False).exists()
@@ -106,10 +106,10 @@ def is_switched_off(claimed: object) -> bool:
 def check_access(people: Collection[int], sessions: Mapping[str, int]) -> AccessCheck:
     """Check these people, and these sessions: a mapping from session keys to user ids."""
     active = User.objects.filter(is_active=True).in_bulk(list({*people, *sessions.values()}))
-    found = Session.objects.filter(expire_date__gt=timezone.now()).in_bulk(
+    unexpired_sessions = Session.objects.filter(expire_date__gt=timezone.now()).in_bulk(
         list(filter(None, sessions))
     )
-    data = {key: session.get_decoded() for key, session in found.items()}
+    data = {key: session.get_decoded() for key, session in unexpired_sessions.items()}
     ended = {
         key
         for key, user in sessions.items()
@@ -125,4 +125,6 @@ def _is_signed_in(user: User, data: Data) -> bool:
     if data.get(BACKEND_SESSION_KEY) not in settings.AUTHENTICATION_BACKENDS:
         return False
     hashes = [user.get_session_auth_hash(), *user.get_session_auth_fallback_hash()]
-    return any(constant_time_compare(data.get(HASH_SESSION_KEY, ""), one) for one in hashes)
+    return any(
+        constant_time_compare(data.get(HASH_SESSION_KEY, ""), auth_hash) for auth_hash in hashes
+    )

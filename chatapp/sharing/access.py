@@ -1,4 +1,4 @@
-"""Who may open a shared link, for all of its pages and files.
+"""Access checks for a shared link, for all of its pages and files.
 
 What is not open gets one answer, whether it is unknown, expired, revoked or for others. Nothing
 under a link is cached, indexed or named to other sites.
@@ -15,13 +15,13 @@ from django.shortcuts import render
 from django.views.defaults import page_not_found
 
 from chatapp.concurrency.token_bucket import TokenBucket, TokenBuckets
-from chatapp.models import NotHere, SharedChat, User
+from chatapp.models import ChatNotFound, SharedChat, User
 from chatapp.sessions.networks import network_number
 
 logger = logging.getLogger(__name__)
 
 MISSES_A_SECOND, MISSES_AT_ONCE = 0.5, 30
-SAFE = ("GET", "HEAD")
+SAFE_METHODS = ("GET", "HEAD")
 RETRY_AFTER = 60  # seconds
 HEADERS = {
     "Cache-Control": "no-store",
@@ -39,30 +39,32 @@ def for_readers(view: View) -> View:
     """Pass the shared link to the view if it is open to the person, signed in or not."""
 
     @wraps(view)
-    def opened(request: HttpRequest, token: str, **rest: object) -> HttpResponseBase:
-        is_safe = request.method in SAFE
+    def open_link(request: HttpRequest, token: str, **arguments: object) -> HttpResponseBase:
+        is_safe = request.method in SAFE_METHODS
         response = (
-            _response(view, request, token, rest) if is_safe else HttpResponseNotAllowed(SAFE)
+            _response(view, request, token, arguments)
+            if is_safe
+            else HttpResponseNotAllowed(SAFE_METHODS)
         )
         for name, value in HEADERS.items():
             response.headers[name] = value
         return response
 
-    return opened
+    return open_link
 
 
-def reader_of(request: HttpRequest) -> User | None:
+def get_reader(request: HttpRequest) -> User | None:
     return request.user if isinstance(request.user, User) else None
 
 
 def _response(
-    view: View, request: HttpRequest, token: str, rest: dict[str, object]
+    view: View, request: HttpRequest, token: str, arguments: dict[str, object]
 ) -> HttpResponseBase:
-    reader = reader_of(request)
+    reader = get_reader(request)
     if link := SharedChat.find(token, reader):
         try:
-            return view(request, link, **rest)
-        except (Http404, NotHere):
+            return view(request, link, **arguments)
+        except (Http404, ChatNotFound):
             return page_not_found(request, Http404())
     if reader:
         return page_not_found(request, Http404())
@@ -71,6 +73,6 @@ def _response(
         response = render(request, "429.html", status=429)
         response.headers["Retry-After"] = str(RETRY_AFTER)
         return response
-    if rest or "HX-Request" in request.headers:
+    if arguments or "HX-Request" in request.headers:
         return page_not_found(request, Http404())
     return redirect_to_login(request.path)

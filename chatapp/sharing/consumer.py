@@ -16,7 +16,7 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
 from django.db import Error
 
-from chatapp.chat.queries import uuid_of
+from chatapp.chat.queries import parse_uuid
 from chatapp.close_codes import CloseCode
 from chatapp.models import Conversation, SharedChat
 from chatapp.realtime.viewers import WRITE, Write
@@ -35,7 +35,7 @@ MAX_OF_NETWORK = 1000  # of these, without an account: a whole school may have o
 MAX_ENDING_LENGTH = 200
 
 
-class TooMany(Exception):
+class TooManyLinks(Exception):
     """Somebody who isn't signed in tries too many links."""
 
 
@@ -59,7 +59,7 @@ class ReaderConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         checks = worker().readers.requested
         try:
             link = await self._link()
-        except TooMany:
+        except TooManyLinks:
             await self.close(CloseCode.FLOOD)
             return
         except Error as error:
@@ -126,10 +126,10 @@ class ReaderConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         """Return the link if it is open to this reader."""
         token = self.scope["url_route"]["kwargs"]["token"]
         link: SharedChat | None
-        link, self.user_id = await database_sync_to_async(_found)(token, self.session_key)
+        link, self.user_id = await database_sync_to_async(_find_link)(token, self.session_key)
         if link is None and self.user_id is None and misses[self._network].take() < 0:
             logger.warning("Too many shared links that are not open were tried by sockets")
-            raise TooMany
+            raise TooManyLinks
         return link
 
     def _has_too_many(self) -> bool:
@@ -137,14 +137,16 @@ class ReaderConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         if len(readers) >= MAX_READERS:
             return True
         if self.user_id is None:
-            return readers.of(self.owner) >= MAX_OF_NETWORK
+            return readers.count_for_owner(self.owner) >= MAX_OF_NETWORK
         is_too_fast = allowances[self.user_id].take() < 0
-        return is_too_fast or readers.of(self.owner) >= settings.CHATAPP_TABS_PER_PERSON
+        return (
+            is_too_fast or readers.count_for_owner(self.owner) >= settings.CHATAPP_TABS_PER_PERSON
+        )
 
     async def _join(self, link: SharedChat, head: str, ending: str, checks: int) -> None:
         readers = worker().readers
         try:
-            await readers.join(self, link, uuid_of(head), ending)
+            await readers.join(self, link, parse_uuid(head), ending)
         except Conversation.DoesNotExist:  # deleted just now
             await self.close(CloseCode.NOT_SHARED)
             return
@@ -162,9 +164,9 @@ class ReaderConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         worker().readers.leave(self)
 
 
-def _found(token: str, session_key: str) -> tuple[SharedChat | None, int | None]:
+def _find_link(token: str, session_key: str) -> tuple[SharedChat | None, int | None]:
     person = None
     if session_key:
         with suppress(NotSignedIn):
-            person = validity.person_of(session_key)
+            person = validity.get_person(session_key)
     return SharedChat.find(token, person), person.pk if person else None

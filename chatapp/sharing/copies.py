@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 from django.views.defaults import page_not_found
 
-from chatapp.models import Conversation, NotHere, Refused, SharedChat, User
+from chatapp.models import ChatNotFound, Conversation, Refused, SharedChat, User
 from chatapp.models.sharing.copies import begin_copy
 from chatapp.realtime.worker import worker
 from chatapp.sharing.access import HEADERS
@@ -35,8 +35,8 @@ def _copy(request: HttpRequest, token: str) -> HttpResponse:
         return page_not_found(request, Http404())
     if request.method == "POST":
         try:
-            conversation = _copied(link, request.user)
-        except NotHere:
+            conversation = _copy_in_steps(link, request.user)
+        except ChatNotFound:
             return page_not_found(request, Http404())
         except Refused as refused:
             messages.error(request, str(refused))
@@ -47,7 +47,7 @@ def _copy(request: HttpRequest, token: str) -> HttpResponse:
     return render(request, "sharing/copy.html", context)
 
 
-def _copied(link: SharedChat, user: User) -> Conversation:
+def _copy_in_steps(link: SharedChat, user: User) -> Conversation:
     """Copy it in short transactions, between which others can write."""
     copying = begin_copy(link, user, worker().stored_bytes[user.pk])
     while not copying.step(user):

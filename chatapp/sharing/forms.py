@@ -51,7 +51,7 @@ class ShareForm(forms.Form):
 
     def __init__(self, data: Any, by: User) -> None:
         super().__init__(data)
-        installation = Installation.this()
+        installation = Installation.load()
         self.fields["people"] = PeopleField(by=by, required=False, label="People")
         self._offer("who", self._audiences(installation))
         self._offer("days", _days(installation.share_days))
@@ -79,7 +79,7 @@ class ShareForm(forms.Form):
             is_everyone=who == ALL,
             is_public=who == WORLD,
         )
-        message = None if cleaned["live"] else last or _end_of(conversation)
+        message = None if cleaned["live"] else last or _find_end(conversation)
         days = cleaned["days"] or None
         return Share(conversation.pk, audience, message, ShareOptions(**options), days)
 
@@ -93,16 +93,16 @@ class ShareForm(forms.Form):
         field.choices = choices
 
 
-def _end_of(conversation: Conversation) -> UUID | None:
-    standing = conversation.standing()
-    if standing.together:
+def _find_end(conversation: Conversation) -> UUID | None:
+    page = conversation.load_thread_page()
+    if page.together:
         raise Refused(SEVERAL)
-    return standing.leaf
+    return page.leaf
 
 
-def _days(most: int | None) -> list[tuple[int, str]]:
+def _days(max_days: int | None) -> list[tuple[int, str]]:
     """Return the choices, up to the administrator's maximum if there is one."""
-    if most is None:
+    if max_days is None:
         return [*DAYS.items(), (NEVER, "Never")]
-    some = {days: words for days, words in DAYS.items() if days < most}
-    return [*some.items(), (most, "After a day" if most == 1 else f"After {most} days")]
+    some = {days: words for days, words in DAYS.items() if days < max_days}
+    return [*some.items(), (max_days, "After a day" if max_days == 1 else f"After {max_days} days")]

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from chatapp.accounts.links import absolute
 from chatapp.accounts.people_fields import suggested_people
 from chatapp.chat import thread_views
-from chatapp.chat.queries import uuid_of
+from chatapp.chat.queries import parse_uuid
 from chatapp.models import Conversation, Installation, Refused, SharedChat, User
 from chatapp.realtime.worker import worker
 from chatapp.sharing.forms import ShareForm
@@ -29,14 +29,14 @@ def share(request: HttpRequest, pk: UUID) -> HttpResponse:
     It lists the chat's links; after sharing, it shows the new one.
     """
     assert isinstance(request.user, User)
-    conversation = thread_views.own(request, pk)
+    conversation = thread_views.get_own_conversation(request, pk)
     form = ShareForm(request.POST if request.method == "POST" else None, request.user)
-    message = uuid_of(request.GET.get("message", ""))
+    message = parse_uuid(request.GET.get("message", ""))
     link = token = None
     if form.is_valid():
         try:
-            wanted = form.share(conversation, message)
-            link, token = wanted.store(request.user)
+            share_request = form.share(conversation, message)
+            link, token = share_request.store(request.user)
         except Refused as refused:
             form.add_error(None, str(refused))
     context = {
@@ -46,8 +46,8 @@ def share(request: HttpRequest, pk: UUID) -> HttpResponse:
         "link": link,
         "address": _address(request, token) if token else "",
         "colleagues": suggested_people(request.user),
-        "may_share": Installation.this().lets_share(request.user),
-        "links": _with_addresses(request, _links_of(conversation)),
+        "may_share": Installation.load().lets_share(request.user),
+        "links": _with_addresses(request, _find_links(conversation)),
     }
     context["is_part"] = is_part = "HX-Request" in request.headers
     part = "sharing/_share.html" if request.method == "POST" else "sharing/_dialog.html"
@@ -60,7 +60,7 @@ def share(request: HttpRequest, pk: UUID) -> HttpResponse:
 def links(request: HttpRequest) -> HttpResponse:
     """A person's shared links."""
     assert isinstance(request.user, User)
-    own = SharedChat.objects.of(request.user).with_names()
+    own = SharedChat.objects.for_user(request.user).with_names()
     return render(request, "sharing/links.html", {"links": _with_addresses(request, own)})
 
 
@@ -68,7 +68,7 @@ def links(request: HttpRequest) -> HttpResponse:
 @login_required
 def revoke(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Revoke a link. Open tabs are told at once."""
-    link = _own(request, pk)
+    link = _get_own_link(request, pk)
     conversation: Conversation = link.conversation
     assert isinstance(request.user, User)
     link.revoke(request.user)
@@ -81,17 +81,17 @@ def revoke(request: HttpRequest, pk: UUID) -> HttpResponse:
 @login_required
 def renew(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Replace a link by a new one."""
-    link = _own(request, pk)
+    link = _get_own_link(request, pk)
     link.renew()
     worker().shares_changed(link.conversation_id)
     messages.success(request, "The old link no longer works. Copy the new one below.")
     return redirect("shared-links")
 
 
-def _links_of(conversation: Conversation) -> Iterable[SharedChat]:
-    living = SharedChat.objects.living().filter(conversation=conversation)
-    shown: Iterable[SharedChat] = living.with_names()
-    return shown
+def _find_links(conversation: Conversation) -> Iterable[SharedChat]:
+    active = SharedChat.objects.active().filter(conversation=conversation)
+    named_links: Iterable[SharedChat] = active.with_names()
+    return named_links
 
 
 def _with_addresses(
@@ -102,9 +102,9 @@ def _with_addresses(
     return [(link, _address(request, token) if token else "") for link, token in tokens]
 
 
-def _own(request: HttpRequest, pk: UUID) -> SharedChat:
+def _get_own_link(request: HttpRequest, pk: UUID) -> SharedChat:
     assert isinstance(request.user, User)
-    own = SharedChat.objects.of(request.user).with_names()
+    own = SharedChat.objects.for_user(request.user).with_names()
     link: SharedChat = get_object_or_404(own, pk=pk)
     return link
 

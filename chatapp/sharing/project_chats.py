@@ -13,9 +13,9 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST, require_safe
 
 from chatapp.chat.message_views import send_reply_image
-from chatapp.chat.queries import uuid_of
+from chatapp.chat.queries import parse_uuid
 from chatapp.files.serving import send_image, send_original, send_thumbnail
-from chatapp.models import Conversation, NotHere, Refused, ThreadPage, User
+from chatapp.models import ChatNotFound, Conversation, Refused, ThreadPage, User
 from chatapp.models.sharing import shared_threads
 from chatapp.models.sharing.copies import begin_copy
 from chatapp.models.sharing.project_chats import ProjectChat
@@ -30,28 +30,30 @@ def for_members(view: View) -> View:
 
     @login_required
     @wraps(view)
-    def opened(request: HttpRequest, pk: UUID, chat: UUID, **rest: object) -> HttpResponseBase:
+    def open_chat(
+        request: HttpRequest, pk: UUID, chat: UUID, **arguments: object
+    ) -> HttpResponseBase:
         assert isinstance(request.user, User)
-        found = ProjectChat.find(request.user, pk, chat)
-        if found is None:
+        project_chat = ProjectChat.find(request.user, pk, chat)
+        if project_chat is None:
             raise Http404
         try:
-            response = view(request, found, **rest)
-        except NotHere:
+            response = view(request, project_chat, **arguments)
+        except ChatNotFound:
             raise Http404 from None
         response.headers["Cache-Control"] = "no-store"
         return response
 
-    return opened
+    return open_chat
 
 
 @require_safe
 @for_members
 def page(request: HttpRequest, chat: ProjectChat) -> HttpResponse:
     """The newest messages, or those before the one in the query."""
-    before = uuid_of(request.GET.get("before", ""))
+    before = parse_uuid(request.GET.get("before", ""))
     view = shared_threads.before(chat, before) if before else shared_threads.newest(chat)
-    context = {"chat": chat, "view": view, "thread": _html_of(view, chat)}
+    context = {"chat": chat, "view": view, "thread": _render_thread(view, chat)}
     return render(request, "sharing/project_chat.html", context)
 
 
@@ -62,25 +64,27 @@ def earlier(request: HttpRequest, chat: ProjectChat, message: UUID) -> HttpRespo
     view = shared_threads.before(chat, message)
     if not view.thread:
         raise Http404
-    return render(request, "sharing/_thread.html", {"view": view, "thread": _html_of(view, chat)})
+    return render(
+        request, "sharing/_thread.html", {"view": view, "thread": _render_thread(view, chat)}
+    )
 
 
 @require_safe
 @for_members
 def file(request: HttpRequest, chat: ProjectChat, file: UUID) -> HttpResponseBase:
-    return send_original(request, shared_threads.attachment_of(chat, file))
+    return send_original(request, shared_threads.get_attachment(chat, file))
 
 
 @require_safe
 @for_members
 def image(request: HttpRequest, chat: ProjectChat, file: UUID) -> HttpResponseBase:
-    return send_image(request, shared_threads.attachment_of(chat, file))
+    return send_image(request, shared_threads.get_attachment(chat, file))
 
 
 @require_safe
 @for_members
 def thumbnail(request: HttpRequest, chat: ProjectChat, file: UUID) -> HttpResponseBase:
-    return send_thumbnail(request, shared_threads.attachment_of(chat, file))
+    return send_thumbnail(request, shared_threads.get_attachment(chat, file))
 
 
 @require_safe
@@ -88,7 +92,7 @@ def thumbnail(request: HttpRequest, chat: ProjectChat, file: UUID) -> HttpRespon
 def reply_image(
     request: HttpRequest, chat: ProjectChat, message: UUID, position: int
 ) -> HttpResponse:
-    return send_reply_image(shared_threads.image_of(chat, message, position))
+    return send_reply_image(shared_threads.get_image(chat, message, position))
 
 
 @require_POST
@@ -97,7 +101,7 @@ def copy(request: HttpRequest, chat: ProjectChat) -> HttpResponse:
     """Copy what the member sees of the chat into a chat of their own, and open it."""
     assert isinstance(request.user, User)
     try:
-        conversation = _copied(chat, request.user)
+        conversation = _copy_in_steps(chat, request.user)
     except Refused as refused:
         messages.error(request, str(refused))
         return redirect("project-chat", chat.project.pk, chat.conversation.pk)
@@ -105,7 +109,7 @@ def copy(request: HttpRequest, chat: ProjectChat) -> HttpResponse:
     return redirect(conversation)
 
 
-def _copied(chat: ProjectChat, user: User) -> Conversation:
+def _copy_in_steps(chat: ProjectChat, user: User) -> Conversation:
     """Copy it in short transactions, between which others can write."""
     copying = begin_copy(chat, user, worker().stored_bytes[user.pk])
     while not copying.step(user):
@@ -113,9 +117,9 @@ def _copied(chat: ProjectChat, user: User) -> Conversation:
     return copying.conversation
 
 
-def _html_of(view: ThreadPage, chat: ProjectChat) -> SafeString:
-    html_of_text = pool.rendered(fragments.texts_of(view.shown))
-    return fragments.shared_html(view.shown, html_of_text, chat)
+def _render_thread(view: ThreadPage, chat: ProjectChat) -> SafeString:
+    html_of_text = pool.render_texts(fragments.collect_texts(view.visible_messages))
+    return fragments.shared_html(view.visible_messages, html_of_text, chat)
 
 
 # Below the address of a chat: the view, and the name of its address.

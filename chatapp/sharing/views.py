@@ -6,26 +6,26 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.safestring import SafeString
 
-from chatapp.chat.queries import uuid_of
+from chatapp.chat.queries import parse_uuid
 from chatapp.models import SharedChat, ThreadPage
 from chatapp.models.sharing import shared_threads
 from chatapp.rendering import fragments, pool
-from chatapp.sharing.access import for_readers, reader_of
+from chatapp.sharing.access import for_readers, get_reader
 
 
 @for_readers
 def page(request: HttpRequest, link: SharedChat) -> HttpResponse:
     """The newest messages, or those before the one in the query."""
-    reader = reader_of(request)
+    reader = get_reader(request)
     is_owner = reader is not None and reader.pk == link.user_id
     if not is_owner:
-        link.note_use(reader)
-    before = uuid_of(request.GET.get("before", ""))
+        link.record_use(reader)
+    before = parse_uuid(request.GET.get("before", ""))
     view = shared_threads.before(link, before) if before else shared_threads.newest(link)
     context = {
         "link": link,
         "view": view,
-        "thread": html_of(view, link),
+        "thread": render_thread(view, link),
         "is_owner": is_owner,
         "reader": reader,
         "follows": link.is_live and not before,
@@ -40,7 +40,9 @@ def earlier(request: HttpRequest, link: SharedChat, message: UUID) -> HttpRespon
     view = shared_threads.before(link, message)
     if not view.thread:
         raise Http404
-    return render(request, "sharing/_thread.html", {"view": view, "thread": html_of(view, link)})
+    return render(
+        request, "sharing/_thread.html", {"view": view, "thread": render_thread(view, link)}
+    )
 
 
 @for_readers
@@ -48,9 +50,9 @@ def nothing(_request: HttpRequest, _link: SharedChat, rest: str) -> HttpResponse
     raise Http404
 
 
-def html_of(view: ThreadPage, link: SharedChat) -> SafeString:
-    html_of_text = pool.rendered(fragments.texts_of(view.shown))
-    return fragments.shared_html(view.shown, html_of_text, link)
+def render_thread(view: ThreadPage, link: SharedChat) -> SafeString:
+    html_of_text = pool.render_texts(fragments.collect_texts(view.visible_messages))
+    return fragments.shared_html(view.visible_messages, html_of_text, link)
 
 
 def hidden_parts(link: SharedChat) -> str:

@@ -1,4 +1,4 @@
-"""What stands around the content of every staff page: the navigation, with counts of what waits.
+"""The navigation around the content of every staff page, with counts of what waits.
 
 A page that doesn't show it queries nothing.
 """
@@ -70,15 +70,15 @@ class StaffPage:
 
     @cached_property
     def _waiting(self) -> dict[str, tuple[int, str]]:
-        """What waits for the person on each page, by the URL's name."""
+        """The counts of what waits for the person on each page, by the URL's name."""
         user = self._request.user
         assert isinstance(user, User)
-        found = {}
+        counts = {}
         if user.reviews:
-            found["review"] = (count_waiting(MAX_COUNTED + 1), "to look at")
+            counts["review"] = (count_waiting(MAX_COUNTED + 1), "to look at")
         if user.administers:
-            found["upstreams"] = (len(self.failing_upstreams), "failing")
-        return found
+            counts["upstreams"] = (len(self.failing_upstreams), "failing")
+        return counts
 
     @cached_property
     def failing_upstreams(self) -> list[UpstreamFailure]:

@@ -23,7 +23,7 @@ _NAME = re.compile(r"(?!\d)\w[\w .'?-]{0,59}")
 
 
 class Kind(StrEnum):
-    """What a blank takes. All but the first three are types of HTML's `input`."""
+    """The kind of value of a blank. All but the first three are types of HTML's `input`."""
 
     TEXT = "text"
     LINES = "lines"
@@ -62,31 +62,35 @@ def parse(text: str) -> list[str | Blank]:
     name.
     """
     parts = list(_parts(text))
-    known: dict[str, Blank] = {}
+    definitions: dict[str, Blank] = {}
     for part in parts:
-        if isinstance(part, Blank) and (part.name not in known or known[part.name].is_plain):
-            known[part.name] = part
-    return [known[part.name] if isinstance(part, Blank) else part for part in parts]
+        if isinstance(part, Blank) and (
+            part.name not in definitions or definitions[part.name].is_plain
+        ):
+            definitions[part.name] = part
+    return [definitions[part.name] if isinstance(part, Blank) else part for part in parts]
 
 
-def blanks_of(text: str) -> list[Blank]:
+def find_blanks(text: str) -> list[Blank]:
     """Return each of the blanks once, in the order of the text."""
     return list(dict.fromkeys(part for part in parse(text) if isinstance(part, Blank)))
 
 
 def find_mistakes(text: str) -> list[str]:
     """Return each of what is in double braces once, without a backslash, and is no blank."""
-    found = (one[0] for one in _BLANK.finditer(text) if not one[1] and _blank(one[2]) is None)
-    return list(dict.fromkeys(found))
+    mistakes = (
+        match[0] for match in _BLANK.finditer(text) if not match[1] and _blank(match[2]) is None
+    )
+    return list(dict.fromkeys(mistakes))
 
 
-def has_more_blanks_than(most: int, text: str) -> bool:
+def has_more_blanks_than(limit: int, text: str) -> bool:
     """Return whether the text has more than so many blanks, without parsing all of a longer one."""
     names: set[str] = set()
     for part in _parts(text):
         if isinstance(part, Blank):
             names.add(part.name)
-            if len(names) > most:
+            if len(names) > limit:
                 return True
     return False
 
@@ -104,24 +108,24 @@ def fill(text: str, values: Mapping[str, str]) -> str:
 
 def _parts(text: str) -> Iterator[str | Blank]:
     end = 0
-    for found in _BLANK.finditer(text):
-        if (blank := _blank(found[2])) is None:
+    for match in _BLANK.finditer(text):
+        if (blank := _blank(match[2])) is None:
             continue
-        yield text[end : found.start()]
-        yield found[0][1:] if found[1] else blank
-        end = found.end()
+        yield text[end : match.start()]
+        yield match[0][1:] if match[1] else blank
+        end = match.end()
     yield text[end:]
 
 
 @lru_cache(1000)
 def _blank(body: str) -> Blank | None:
     head, pipe, definition = body.partition("|")
-    name, equals, default = (one.strip() for one in head.partition("="))
+    name, equals, default = (part.strip() for part in head.partition("="))
     if not _NAME.fullmatch(name):
         return None
     if not pipe:
         return Blank(name, default=default, is_plain=not equals)
-    first, *more = _split(definition, ":")
+    first, *more = _split_outside_quotes(definition, ":")
     kind = _KINDS.get(first.strip().lower())
     if kind is None:
         options = _options(definition)
@@ -152,14 +156,14 @@ def _options(written: str) -> tuple[str, ...]:
     try:
         listed: Any = json.loads(written)
     except (ValueError, RecursionError):
-        listed = _split(written.strip().removeprefix("[").removesuffix("]"), ",")
-    found = [_bare(_clean(one)) for one in listed] if isinstance(listed, list) else []
-    return tuple(dict.fromkeys(filter(None, found)))[:MAX_OPTIONS]
+        listed = _split_outside_quotes(written.strip().removeprefix("[").removesuffix("]"), ",")
+    options = [_bare(_clean(option)) for option in listed] if isinstance(listed, list) else []
+    return tuple(dict.fromkeys(filter(None, options)))[:MAX_OPTIONS]
 
 
 def _properties(written: list[str]) -> Iterator[tuple[str, str]]:
-    for one in written:
-        name, equals, value = one.partition("=")
+    for assignment in written:
+        name, equals, value = assignment.partition("=")
         yield name.strip().lower(), _bare(value) if equals else "true"
 
 
@@ -179,17 +183,17 @@ def _clean(value: Any) -> str:
     return str(value).encode(errors="replace").decode().replace("\0", "")
 
 
-def _split(text: str, mark: str) -> list[str]:
+def _split_outside_quotes(text: str, mark: str) -> list[str]:
     """Split at the mark, except within quotes and brackets."""
     pieces, start, quote, depth = [], 0, "", 0
-    for at, one in enumerate(text):
+    for at, character in enumerate(text):
         if quote:
-            quote = "" if one == quote and text[at - 1] != "\\" else quote
-        elif one == '"':
-            quote = one
-        elif one in "[]":
-            depth += 1 if one == "[" else -1
-        elif one == mark and depth <= 0:
+            quote = "" if character == quote and text[at - 1] != "\\" else quote
+        elif character == '"':
+            quote = character
+        elif character in "[]":
+            depth += 1 if character == "[" else -1
+        elif character == mark and depth <= 0:
             pieces.append(text[start:at])
             start = at + 1
     return [*pieces, text[start:]]

@@ -14,17 +14,19 @@ class DecimalField(forms.DecimalField):
     """A decimal number: 0.15, 0,15 or 1,234,567.8. Refuses 1,250, which can be read in two ways."""
 
     def to_python(self, value: Any) -> Any:
-        return super().to_python(_pointed(value.strip()) if isinstance(value, str) else value)
+        return super().to_python(
+            _normalize_decimal(value.strip()) if isinstance(value, str) else value
+        )
 
 
-def _pointed(text: str) -> str:
+def _normalize_decimal(text: str) -> str:
     """Return the number with a point and without separators of thousands."""
     if _GROUPED.fullmatch(text):
         return text.replace(",", "")
-    found = _COMMA.fullmatch(text)
-    if not found:
+    match = _COMMA.fullmatch(text)
+    if not match:
         return text
-    whole, part = found.groups()
+    whole, part = match.groups()
     pointed = f"{whole or 0}.{part}"
     if len(part) == 3 and whole.strip("-0"):
         raise forms.ValidationError(_AMBIGUOUS.format(text, whole + part, pointed))

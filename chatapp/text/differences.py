@@ -1,4 +1,4 @@
-"""What changed from one text to another, to be read: by lines, and within lines by words."""
+"""Readable differences between two texts: by lines, and within lines by words."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -24,8 +24,8 @@ class Piece:
 def differences(before: str, after: str) -> list[Piece]:
     """Return the pieces that make `after` out of `before`, in order; none is empty."""
     pieces: list[Piece] = []
-    for old, new in _paired(_lines(before), _lines(after)):
-        pairs = list(_paired(_words(old), _words(new))) if old and new else [(old, new)]
+    for old, new in _pair_parts(_lines(before), _lines(after)):
+        pairs = list(_pair_parts(_words(old), _words(new))) if old and new else [(old, new)]
         pieces += _pieces(pairs if _are_alike(pairs) else [(old, new)])
     return pieces
 
@@ -48,19 +48,19 @@ def _are_alike(pairs: Sequence[tuple[str, str]]) -> bool:
     return same * 2 >= longer
 
 
-def _paired(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _pair_parts(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield stretches of both: equal ones, and what replaces what, where one may be ""."""
     start = _common(old, new)
     end = _common(old[start:][::-1], new[start:][::-1])
     if start:
         yield "".join(old[:start]), "".join(new[:start])
     middle = old[start : len(old) - end], new[start : len(new) - end]
-    yield from _matched(*middle)
+    yield from _match_parts(*middle)
     if end:
         yield "".join(old[-end:]), "".join(new[-end:])
 
 
-def _matched(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _match_parts(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
     if max(len(old), len(new)) > MAX_COMPARED:
         yield "".join(old), "".join(new)
         return
@@ -72,7 +72,9 @@ def _matched(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]
 def _common(old: Sequence[str], new: Sequence[str]) -> int:
     """Return how many of the first are equal."""
     pairs = enumerate(zip(old, new, strict=False))
-    return next((at for at, (one, other) in pairs if one != other), min(len(old), len(new)))
+    return next(
+        (at for at, (old_part, new_part) in pairs if old_part != new_part), min(len(old), len(new))
+    )
 
 
 def _lines(text: str) -> list[str]:

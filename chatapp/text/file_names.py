@@ -14,11 +14,11 @@ def clean_file_name(name: str) -> str:
     The result is for display only; no file on the server is ever called by it.
     """
     base = name[-10_000:].replace("\\", "/").rstrip("/").rpartition("/")[2]
-    short = _shortened(in_one_line(base))
+    short = _shorten_name(in_one_line(base))
     return short if any(map(str.isalnum, short)) else UNNAMED
 
 
-def _shortened(name: str) -> str:
+def _shorten_name(name: str) -> str:
     if len(name) <= MAX_LENGTH:
         return name
     suffix = PurePosixPath(name).suffix[:12]

@@ -9,8 +9,8 @@ _JOINERS = "\u200c\u200d"  # Persian and emoji need them
 
 def in_one_line(text: str) -> str:
     """Return the text without invisible characters, with single spaces."""
-    return " ".join("".join(filter(_is_kept, text)).split())
+    return " ".join("".join(filter(_is_visible, text)).split())
 
 
-def _is_kept(character: str) -> bool:
+def _is_visible(character: str) -> bool:
     return character in _JOINERS or unicodedata.category(character) not in _REMOVED

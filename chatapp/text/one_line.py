@@ -5,12 +5,12 @@ from django import forms
 from chatapp.text.visible import VisibleCharField
 
 
-class OneLine(VisibleCharField):
-    """A name or title: one line of at most `longest` characters; `what` names it in errors."""
+class OneLineField(VisibleCharField):
+    """A name or title: one line of at most `max_length` characters; `what` names it in errors."""
 
-    def __init__(self, longest: int, what: str) -> None:
+    def __init__(self, max_length: int, what: str) -> None:
         super().__init__(error_messages={"required": f"Type {what[0].lower()}{what[1:]} first."})
-        self._longest, self._what = longest, what
+        self._longest, self._what = max_length, what
 
     def clean(self, value: str | None) -> str:
         line = " ".join(super().clean(value).split())

@@ -14,12 +14,12 @@ _INVISIBLE = frozenset(
 )
 
 
-_FEW = 100  # characters; nearly every text shows something among them
+_SAMPLE_LENGTH = 100  # characters; nearly every text shows something among them
 
 
 def is_blank(text: str) -> bool:
     """Whether the text has no visible character."""
-    return all(map(_is_invisible, text[:_FEW])) and all(map(_is_invisible, set(text)))
+    return all(map(_is_invisible, text[:_SAMPLE_LENGTH])) and all(map(_is_invisible, set(text)))
 
 
 def from_first_visible(text: str) -> str:
@@ -29,8 +29,8 @@ def from_first_visible(text: str) -> str:
     return text.lstrip("".join(filter(_is_invisible, set(text))))
 
 
-def _is_invisible(one: str) -> bool:
-    return one in _INVISIBLE or unicodedata.category(one) in _SPACES_AND_CONTROLS
+def _is_invisible(character: str) -> bool:
+    return character in _INVISIBLE or unicodedata.category(character) in _SPACES_AND_CONTROLS
 
 
 class VisibleCharField(forms.CharField):

@@ -9,7 +9,12 @@ Imports `models` and what is below it.
 """
 
 from chatapp.tools.clock import CLOCK
-from chatapp.tools.registry import ToolRegistry, close_shared_registry, offered_by, shared_registry
+from chatapp.tools.registry import (
+    ToolRegistry,
+    close_shared_registry,
+    list_server_tools,
+    shared_registry,
+)
 from chatapp.tools.tool import Progress, Report, Tool, ToolImage, ToolResult
 
 __all__ = [
@@ -21,6 +26,6 @@ __all__ = [
     "ToolRegistry",
     "ToolResult",
     "close_shared_registry",
-    "offered_by",
+    "list_server_tools",
     "shared_registry",
 ]

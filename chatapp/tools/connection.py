@@ -13,8 +13,8 @@ from mcp import Client, MCPError
 from mcp_types import CallToolResult
 
 from chatapp.tools.settings import Command, ServerSettings
-from chatapp.tools.transports import Noted, over_http, over_stdio
-from chatapp.upstream.os_errors import words_of
+from chatapp.tools.transports import TransportDiagnostics, open_http_transport, open_stdio_transport
+from chatapp.upstream.os_errors import describe_error
 
 CONNECT_SECONDS = 30.0  # `uvx` and `npx` may have to download a package first
 
@@ -26,7 +26,7 @@ class ConnectionFailed(Exception):
 class Connection:
     def __init__(self, settings: ServerSettings) -> None:
         self._settings = settings
-        self._noted = Noted()
+        self._diagnostics = TransportDiagnostics()
         self._closing = asyncio.Event()
         self._opened: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
         self._task = asyncio.create_task(self._run())
@@ -37,9 +37,9 @@ class Connection:
         return not self._closing.is_set() and not self._task.done()
 
     @property
-    def is_forgotten(self) -> bool:
+    def is_session_lost(self) -> bool:
         """Whether the server no longer knows our session, so the request did not run."""
-        return self._noted.is_forgotten
+        return self._diagnostics.is_session_lost
 
     @property
     def is_open(self) -> bool:
@@ -63,7 +63,7 @@ class Connection:
     def reason(self) -> str:
         """Why the connection ended, as a clause; empty if unknown."""
         error = None if self._task.cancelled() else self._task.exception()
-        observed = str(self._noted)
+        observed = str(self._diagnostics)
         if error is None:
             return observed
         text = _clause(error)
@@ -74,7 +74,7 @@ class Connection:
             async with AsyncExitStack() as stack, asyncio.timeout(CONNECT_SECONDS) as timeout:
                 client = await self._connect(stack)
                 timeout.reschedule(None)
-                self._noted.refusal = (
+                self._diagnostics.refusal = (
                     ""  # an older server rejects the newer protocol's first request
                 )
                 self._opened.set_result(client)
@@ -85,9 +85,11 @@ class Connection:
     async def _connect(self, stack: AsyncExitStack) -> Client:
         settings = self._settings
         transport = await stack.enter_async_context(
-            over_stdio(settings.reached_by, settings.name, self._noted, self._closing.set)
-            if isinstance(settings.reached_by, Command)
-            else over_http(settings.reached_by, self._noted)
+            open_stdio_transport(
+                settings.transport, settings.name, self._diagnostics, self._closing.set
+            )
+            if isinstance(settings.transport, Command)
+            else open_http_transport(settings.transport, self._diagnostics)
         )
         client = await stack.enter_async_context(Client(transport, cache=None))
         # The SDK would validate results with the server's schema, including its regular
@@ -115,7 +117,7 @@ def _clause(error: BaseException) -> str:
         return f"the command {error.filename!r} can't be run ({error.strerror})"
     if isinstance(error, MCPError):
         return error.message[:300]
-    return words_of(_first_cause(error))[:300]
+    return describe_error(_first_cause(error))[:300]
 
 
 def _first_cause(error: BaseException) -> BaseException:

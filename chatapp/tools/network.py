@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 import httpcore2
 import httpx2
 
-from chatapp.upstream.os_errors import words_of
+from chatapp.upstream.os_errors import describe_error
 from chatapp.upstream.resolver import Resolver
 
 NEXT_ADDRESS_SECONDS = 2.0  # timeout for each of a host's addresses but the last
@@ -48,7 +48,7 @@ class Network(httpcore2.AsyncNetworkBackend):
         try:
             *others, last = await self._resolver.addresses(host)
         except (OSError, UnicodeError) as error:
-            raise httpcore2.ConnectError(words_of(error)) from error
+            raise httpcore2.ConnectError(describe_error(error)) from error
         more = (local_address, socket_options)
         for address in others:
             with suppress(httpcore2.ConnectError, httpcore2.ConnectTimeout):

@@ -50,12 +50,12 @@ class ToolRegistry:
             servers = await database_sync_to_async(ToolServer.all_enabled)(person)
         await self._update_sources(servers)
         tools = {CLOCK.name: CLOCK} if has_clock else {}
-        for server in (one for one in servers if one.is_open):
-            for tool in _tools_of(server, self._listing(server)):
+        for server in (candidate for candidate in servers if candidate.is_open):
+            for tool in _build_tools(server, self._listing(server)):
                 tools.setdefault(tool.name, tool)
         return list(tools.values())[:TOOLS_LIMIT]
 
-    def title_of(self, name: str) -> str:
+    def get_title(self, name: str) -> str:
         """Return the title that a server last gave the tool which models know as `name`, or "".
 
         Any thread may call this. For many names, look them up in `titles`.
@@ -106,7 +106,11 @@ class ToolRegistry:
             return ToolResult(f"The tool did not run: {invalid}.", is_error=True)
         if tool is CLOCK:
             return read_clock(arguments)
-        sources = (one for one in self._sources.values() if one.settings.name == tool.source)
+        sources = (
+            candidate
+            for candidate in self._sources.values()
+            if candidate.settings.name == tool.source
+        )
         if source := next(sources, None):
             return await source.call(tool.own_name, arguments, report)
         return ToolResult(f"The tool server {tool.source} is no longer available.", is_error=True)
@@ -120,11 +124,15 @@ class ToolRegistry:
     async def _update_sources(self, servers: Sequence[ToolServer]) -> None:
         """Replace the sources by those of `servers`, and wait a little for first listings."""
         usable = [server for server in servers if not server.secret_problem]
-        wanted = {server.pk: ServerSettings.of(server) for server in usable}
+        settings_by_pk = {server.pk: ServerSettings.of(server) for server in usable}
         self._retire(
-            [pk for pk, source in self._sources.items() if source.settings != wanted.get(pk)]
+            [
+                pk
+                for pk, source in self._sources.items()
+                if source.settings != settings_by_pk.get(pk)
+            ]
         )
-        for pk, settings in wanted.items():
+        for pk, settings in settings_by_pk.items():
             self._sources.setdefault(pk, ToolSource(settings))
         renewals = [(source, source.renew()) for source in self._sources.values()]
         first = [task for source, task in renewals if task and source.listing is None]
@@ -146,7 +154,7 @@ class ToolRegistry:
             task.add_done_callback(self._closing.discard)
 
 
-def _tools_of(server: ToolServer, listing: Listing) -> list[Tool]:
+def _build_tools(server: ToolServer, listing: Listing) -> list[Tool]:
     return [
         Tool(
             name=name_for_model(server.name, tool.name),
@@ -162,7 +170,7 @@ def _tools_of(server: ToolServer, listing: Listing) -> list[Tool]:
     ]
 
 
-async def offered_by(server: ToolServer) -> tuple[list[Tool], str]:
+async def list_server_tools(server: ToolServer) -> tuple[list[Tool], str]:
     """List a server's tools over a new connection; return them, and a problem or "".
 
     For the admin, which may run on another event loop than the chat.
@@ -178,7 +186,7 @@ async def offered_by(server: ToolServer) -> tuple[list[Tool], str]:
         listing = source.listing or Listing(problem=late)
     finally:
         await source.aclose()
-    return _tools_of(server, listing), listing.problem
+    return _build_tools(server, listing), listing.problem
 
 
 _shared: ToolRegistry | None = None

@@ -54,7 +54,7 @@ class OfferedTool:
     @classmethod
     def of(cls, tool: ListedTool) -> Self:
         titles = tool.title, tool.annotations and tool.annotations.title
-        title = next(filter(None, (clean_title(one or "") for one in titles)), "")
+        title = next(filter(None, (clean_title(candidate or "") for candidate in titles)), "")
         return cls(tool.name, brief(tool.description or ""), tool.input_schema, title)
 
 
@@ -112,7 +112,7 @@ class McpServer:
             try:
                 result = await client.call_tool(name, arguments, progress_callback=extend)
             except MCPError:
-                if connection is None or not connection.is_forgotten:
+                if connection is None or not connection.is_session_lost:
                     raise
                 await connection.aclose()
                 client = await self.open_client()
@@ -120,8 +120,8 @@ class McpServer:
             finally:
                 has_ended = True
         images: list[ToolImage] = []
-        text = _text_of(result, images)
-        return ToolResult.bounded(
+        text = _render_result(result, images)
+        return ToolResult.from_text(
             text, self.settings.result_limit, bool(result.is_error), tuple(images)
         )
 
@@ -156,17 +156,23 @@ class McpServer:
             was_sent = self.connection is not None and self.connection.is_open
             outcome = unknown if was_sent else unsent
             waited = round((timeout.when() or began_at) - began_at, 1)  # more after progress
-            raise self._failed(f"did not answer within {waited:g} seconds", outcome) from None
+            raise self._build_failure(
+                f"did not answer within {waited:g} seconds", outcome
+            ) from None
         except ConnectionFailed as failed:
-            raise self._failed(f"can't be reached ({failed})", unsent) from None
+            raise self._build_failure(f"can't be reached ({failed})", unsent) from None
         except MCPError as error:
             if error.code == CONNECTION_CLOSED:
                 reason = await self._reason_of_end() or error.message
-                raise self._failed(f"disconnected ({brief(reason, 300)})", unknown) from None
-            raise self._failed(f"returned an error ({brief(error.message, 300)})", "") from None
+                raise self._build_failure(f"disconnected ({brief(reason, 300)})", unknown) from None
+            raise self._build_failure(
+                f"returned an error ({brief(error.message, 300)})", ""
+            ) from None
         except (ValueError, RuntimeError) as error:  # raised by the SDK for an invalid answer
             reason = brief(str(error), 300)
-            raise self._failed(f"sent an answer that can't be read ({reason})", unknown) from None
+            raise self._build_failure(
+                f"sent an answer that can't be read ({reason})", unknown
+            ) from None
         finally:
             self._busy -= 1
 
@@ -178,19 +184,19 @@ class McpServer:
         await connection.aclose()
         return connection.reason
 
-    def _failed(self, what: str, consequence: str) -> ServerFailed:
+    def _build_failure(self, what: str, consequence: str) -> ServerFailed:
         return ServerFailed(f"The tool server {self.settings.name} {what}. {consequence}".strip())
 
 
-def _text_of(result: CallToolResult, images: list[ToolImage]) -> str:
+def _render_result(result: CallToolResult, images: list[ToolImage]) -> str:
     """Return the result as text, which names the images that it adds to the list."""
-    parts = [_part_of(block, images) for block in result.content]
+    parts = [_render_block(block, images) for block in result.content]
     if not parts and result.structured_content is not None:
         parts = [json.dumps(result.structured_content, ensure_ascii=False)]
     return "\n\n".join(parts) or "The tool returned nothing."
 
 
-def _part_of(block: ContentBlock, images: list[ToolImage]) -> str:
+def _render_block(block: ContentBlock, images: list[ToolImage]) -> str:
     match block:
         case TextContent():
             return block.text

@@ -1,4 +1,4 @@
-"""How to reach a tool server, as values without the database.
+"""The settings to reach a tool server, as values without the database.
 
 A server keeps its connection for as long as its settings are equal.
 """
@@ -28,7 +28,7 @@ class Command:
 @dataclass(frozen=True)
 class ServerSettings:
     name: str
-    reached_by: HttpEndpoint | Command
+    transport: HttpEndpoint | Command
     timeout_seconds: float = 30.0
     result_limit: int = 100_000  # bytes
 
@@ -37,7 +37,7 @@ class ServerSettings:
         secrets = tuple(server.secret_pairs().items())
         return cls(
             name=server.name,
-            reached_by=Command(tuple(shlex.split(server.command)), secrets)
+            transport=Command(tuple(shlex.split(server.command)), secrets)
             if server.transport == ToolServer.Transport.STDIO
             else HttpEndpoint(server.url, secrets),
             timeout_seconds=server.timeout_seconds,

@@ -40,8 +40,8 @@ class Tool:
     @property
     def definition(self) -> str:
         """A digest of what its server says about it."""
-        told = [self.name, self.description, self.parameters, *filter(None, [self.title])]
-        return sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+        parts = [self.name, self.description, self.parameters, *filter(None, [self.title])]
+        return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
     def as_request(self) -> dict[str, Any]:
         """Return the tool as an entry of a chat completion request's `tools`."""
@@ -70,7 +70,7 @@ class ToolResult:
     images: Sequence[ToolImage] = ()
 
     @classmethod
-    def bounded(
+    def from_text(
         cls, text: str, limit: int, is_error: bool = False, images: Sequence[ToolImage] = ()
     ) -> Self:
         """Return a result with the first `limit` bytes of the text, and a note if it was cut."""
@@ -78,14 +78,14 @@ class ToolResult:
         encoded = text.encode(errors="replace")
         if len(encoded) <= limit:
             return cls(encoded.decode(), is_error, images)
-        kept = encoded[:limit].decode(errors="ignore")
+        beginning = encoded[:limit].decode(errors="ignore")
         note = f"[The result was cut: it has {len(encoded):,} bytes, the limit is {limit:,}.]"
-        return cls(f"{kept}\n\n{note}", is_error, images)
+        return cls(f"{beginning}\n\n{note}", is_error, images)
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a tool says that it is. All of it is untrusted."""
+    """The progress that a tool reports. All of it is untrusted."""
 
     done: float
     total: float | None = None
@@ -93,7 +93,7 @@ class Progress:
 
     @property
     def words(self) -> str:
-        """What people read: the tool's own message, or numbers such as "3 of 10"."""
+        """The words for people: the tool's own message, or numbers such as "3 of 10"."""
         if self.message.strip():
             return brief(" ".join(self.message.split()), PROGRESS_LIMIT)
         if not math.isfinite(self.done):

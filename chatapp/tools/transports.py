@@ -28,14 +28,14 @@ logger = logging.getLogger(__name__)
 
 ANSWER_LIMIT = 16 * 1024 * 1024  # bytes of one JSON answer or one event
 REACH_SECONDS = 10.0
-STDERR_KEPT = 2000  # characters
+STDERR_TAIL_CHARACTERS = 2000  # characters
 
 
-class Noted:
+class TransportDiagnostics:
     """Observations of a transport that explain a failure better than the SDK's error."""
 
     def __init__(self) -> None:
-        self.is_forgotten = False  # the server no longer knows our session
+        self.is_session_lost = False  # the server no longer knows our session
         self.refusal = ""  # the last HTTP error status
         self.stderr = ""  # the end of what the command wrote to stderr
 
@@ -45,19 +45,21 @@ class Noted:
 
 
 @asynccontextmanager
-async def over_http(endpoint: HttpEndpoint, noted: Noted) -> AsyncIterator[McpTransport]:
+async def open_http_transport(
+    endpoint: HttpEndpoint, diagnostics: TransportDiagnostics
+) -> AsyncIterator[McpTransport]:
     async def check_response(response: httpx2.Response) -> None:
         if response.status_code >= 400:
-            noted.refusal = f"HTTP {response.status_code} {response.reason_phrase}".strip()
+            diagnostics.refusal = f"HTTP {response.status_code} {response.reason_phrase}".strip()
         if response.status_code == 404 and "mcp-session-id" in response.request.headers:
             # Such a request did not run (MCP specification, Transports, Session Management).
-            noted.is_forgotten |= response.request.method == "POST"
+            diagnostics.is_session_lost |= response.request.method == "POST"
         if response.headers.get("content-encoding", "identity") != "identity":
             raise httpx2.RemoteProtocolError("it sent a compressed answer despite our request")
         is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
         if not is_stream:  # the SDK limits only the size of events
             assert isinstance(response.stream, httpx2.AsyncByteStream)
-            response.stream = _Bounded(response.stream)
+            response.stream = _BoundedStream(response.stream)
 
     async with httpx2.AsyncClient(
         headers=[*endpoint.headers, ("accept-encoding", "identity")],
@@ -71,7 +73,7 @@ async def over_http(endpoint: HttpEndpoint, noted: Noted) -> AsyncIterator[McpTr
         )
 
 
-class _Bounded(httpx2.AsyncByteStream):
+class _BoundedStream(httpx2.AsyncByteStream):
     def __init__(self, stream: httpx2.AsyncByteStream) -> None:
         self._stream = stream
 
@@ -88,14 +90,14 @@ class _Bounded(httpx2.AsyncByteStream):
 
 
 @asynccontextmanager
-async def over_stdio(
-    command: Command, name: str, noted: Noted, when_ended: Callable[[], None]
+async def open_stdio_transport(
+    command: Command, name: str, diagnostics: TransportDiagnostics, on_end: Callable[[], None]
 ) -> AsyncIterator[McpTransport]:
-    """Start the command; call `when_ended` when it closes its stdout."""
+    """Start the command; call `on_end` when it closes its stdout."""
     read_end, write_end = os.pipe()
     with os.fdopen(write_end, "w") as stderr:
         log, _ = await asyncio.get_running_loop().connect_read_pipe(
-            lambda: _Stderr(name, noted), os.fdopen(read_end, "rb")
+            lambda: _Stderr(name, diagnostics), os.fdopen(read_end, "rb")
         )
         parameters = StdioServerParameters(
             command=command.words[0],
@@ -104,26 +106,26 @@ async def over_stdio(
         )
 
         @asynccontextmanager
-        async def noticed() -> AsyncIterator[Any]:  # the SDK's type is private
+        async def open_transport() -> AsyncIterator[Any]:  # the SDK's type is private
             async with stdio_client(parameters, stderr) as (incoming, outgoing):
-                yield _EndNoticed(incoming, when_ended), outgoing
+                yield _EndDetectingStream(incoming, on_end), outgoing
 
         try:
-            yield noticed()
+            yield open_transport()
         finally:
             log.close()
 
 
-class _EndNoticed(anyio.abc.ObjectReceiveStream[SessionMessage | Exception]):
-    def __init__(self, stream: Any, when_ended: Callable[[], None]) -> None:
+class _EndDetectingStream(anyio.abc.ObjectReceiveStream[SessionMessage | Exception]):
+    def __init__(self, stream: Any, on_end: Callable[[], None]) -> None:
         self._stream = stream
-        self._when_ended = when_ended
+        self._on_end = on_end
 
     async def receive(self) -> SessionMessage | Exception:
         try:
             message: SessionMessage | Exception = await self._stream.receive()
         except anyio.EndOfStream:
-            self._when_ended()
+            self._on_end()
             raise
         return message
 
@@ -132,11 +134,11 @@ class _EndNoticed(anyio.abc.ObjectReceiveStream[SessionMessage | Exception]):
 
 
 class _Stderr(asyncio.Protocol):
-    def __init__(self, name: str, noted: Noted) -> None:
+    def __init__(self, name: str, diagnostics: TransportDiagnostics) -> None:
         self._name = name
-        self._noted = noted
+        self._diagnostics = diagnostics
 
     def data_received(self, data: bytes) -> None:
         text = data.decode(errors="replace")
-        self._noted.stderr = (self._noted.stderr + text)[-STDERR_KEPT:]
+        self._diagnostics.stderr = (self._diagnostics.stderr + text)[-STDERR_TAIL_CHARACTERS:]
         logger.debug("%s: %s", self._name, text.rstrip())

@@ -1,14 +1,15 @@
 """Reads chats from the exports of other apps, and from our own. Pure: no Django, no models.
 
-`detect` tells which app wrote an export, `read` yields its chats as neutral records one at a time,
-so that no file is ever in memory as a whole, and `chunks_of` reads a file of a message. Nothing is
-unpacked to a path. All of it is untrusted: damaged chats are skipped, and a `Report` says so.
+`detect` tells which app wrote an export, `read_chats` yields its chats as neutral records one at a
+time, so that no file is ever in memory as a whole, and `read_chunks` reads a file of a message.
+Nothing is unpacked to a path. All of it is untrusted: damaged chats are skipped, and a `Report`
+says so.
 
 `elements` splits a stream into chats, `formats` has a module for each app, and `tree` turns its
 nodes into messages.
 """
 
-from .reading import chunks_of, detect, is_database, people_of, read
+from .reading import detect, is_database, read_chats, read_chunks, read_people
 from .records import (
     Damaged,
     DamagedMessage,
@@ -39,9 +40,9 @@ __all__ = [
     "SourceRound",
     "SourceToolRun",
     "Unreadable",
-    "chunks_of",
     "detect",
     "is_database",
-    "people_of",
-    "read",
+    "read_chats",
+    "read_chunks",
+    "read_people",
 ]

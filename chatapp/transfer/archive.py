@@ -28,7 +28,7 @@ class Archive:
 
     def __init__(self, file: BinaryIO) -> None:
         """Raise `Unreadable` if it is damaged, encrypted, or too large when unpacked."""
-        bounded = _Bounded(file)
+        bounded = _BoundedFile(file)
         try:
             self._zip = ZipFile(cast(BinaryIO, bounded))
         except Unreadable:
@@ -38,7 +38,7 @@ class Archive:
         bounded.is_listing = False
         entries = self._zip.infolist()
         _check(entries, file.seek(0, 2))
-        self.members = {one.filename: one for one in entries if _is_member(one)}
+        self.members = {entry.filename: entry for entry in entries if _is_member(entry)}
         self.used: set[str] = set()  # members whose content is imported, or named in the report
 
     def open(self, entry: ZipInfo) -> BinaryIO:
@@ -56,17 +56,17 @@ class Archive:
         except ERRORS:
             return b""
 
-    def named_like(self, *patterns: str) -> list[str]:
+    def find_members(self, *patterns: str) -> list[str]:
         """Return the members that match one of these patterns from the right, by name."""
         paths = {name: PurePosixPath(name) for name in self.members}
         return sorted(
-            name for name, path in paths.items() if any(path.match(one) for one in patterns)
+            name for name, path in paths.items() if any(path.match(pattern) for pattern in patterns)
         )
 
-    def named(self, base: str) -> str:
+    def find_member(self, base: str) -> str:
         """Return the member with this name in whatever folder, "" if there is none."""
-        found = (name for name in self.members if PurePosixPath(name).name == base)
-        return min(found, key=len, default="")
+        matches = (name for name in self.members if PurePosixPath(name).name == base)
+        return min(matches, key=len, default="")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class MemberContent:
         self.archive.used.add(self.name)
 
 
-class _Bounded:
+class _BoundedFile:
     """Lets `ZipFile` read a list of members only if it isn't too long.
 
     How long it is can't be looked up beforehand: an archive may have several ends.

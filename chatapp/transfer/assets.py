@@ -6,13 +6,13 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from chatapp.transfer.archive import Archive, MemberContent
-from chatapp.transfer.elements import decoded
+from chatapp.transfer.elements import decode_element
 from chatapp.transfer.formats import chatgpt_projects, claude_projects
 from chatapp.transfer.formats.chatgpt import FILE_ID, file_id
 from chatapp.transfer.formats.gemini import SINGLE_PROMPTS
-from chatapp.transfer.formats.parts import Export, feedback_of, file_named
+from chatapp.transfer.formats.parts import Export, build_file, read_feedback
 from chatapp.transfer.records import Format, SourceFeedback, SourceFile
-from chatapp.transfer.values import identifier, line, listed, mapping, moment, text
+from chatapp.transfer.values import as_list, identifier, line, mapping, moment, text
 
 MAX_INDEX_BYTES = 32 * 2**20  # of a member such as `message_feedback.json`
 NAMES = "conversation_asset_file_names.json"
@@ -23,7 +23,7 @@ FILES = "files.json"  # of our own archive
 IMAGES = "images"  # a folder in it
 
 
-def export_of(format: Format, archives: Sequence[Archive]) -> Export:
+def build_export(format: Format, archives: Sequence[Archive]) -> Export:
     match format:
         case Format.CHATGPT:
             return Export(
@@ -63,30 +63,32 @@ class _ChatGPTFiles:
             return None
         archive, name = self._found[id]
         base = PurePosixPath(name).name
-        shown = text(self._names.get(base)) or base.removeprefix(id).lstrip("-_") or base
-        shown = base if shown.startswith(".") else shown
+        display_name = text(self._names.get(base)) or base.removeprefix(id).lstrip("-_") or base
+        display_name = base if display_name.startswith(".") else display_name
         size = archive.members[name].file_size
         archive.used.add(name)
-        return file_named(shown, size=size, content=MemberContent(archive, name))
+        return build_file(display_name, size=size, content=MemberContent(archive, name))
 
 
 def _chatgpt_projects(archives: Sequence[Archive]) -> Mapping[str, str]:
     """Return the names of projects by their ids, from whichever members have both."""
-    found: dict[str, str] = {}
+    names_by_id: dict[str, str] = {}
     for archive in archives:
-        for name in archive.named_like("*.json")[:MAX_INDEXES]:
+        for name in archive.find_members("*.json")[:MAX_INDEXES]:
             if not PurePosixPath(name).name.startswith("conversations"):
-                names = chatgpt_projects.names_in(_decoded_member(archive, name))
-                found = names | found
+                names = chatgpt_projects.names_in(_decode_member(archive, name))
+                names_by_id = names | names_by_id
                 archive.used.update([name] if names else [])
-    return found
+    return names_by_id
 
 
 def _claude_export(archives: Sequence[Archive]) -> Export:
-    projects = [mapping(one) for one in _values(archives, "projects.json", "projects/*.json")]
-    memories = [mapping(one) for one in _values(archives, "memories.json", "memories/*.json")]
+    projects = [mapping(value) for value in _values(archives, "projects.json", "projects/*.json")]
+    memories = [mapping(memory) for memory in _values(archives, "memories.json", "memories/*.json")]
     return Export(
-        folders={identifier(one.get("uuid")): line(one.get("name")) for one in projects},
+        folders={
+            identifier(project.get("uuid")): line(project.get("name")) for project in projects
+        },
         notes=tuple(claude_projects.notes_about(projects, memories)),
     )
 
@@ -108,7 +110,7 @@ class _GrokFiles:
         archive, name = self._found[id]
         archive.used.add(name)
         size = archive.members[name].file_size
-        return file_named(id, size=size, content=MemberContent(archive, name))
+        return build_file(id, size=size, content=MemberContent(archive, name))
 
 
 class _NamedFiles:
@@ -126,7 +128,7 @@ class _NamedFiles:
         archive, member = self._found[name]
         archive.used.add(member)
         size = archive.members[member].file_size
-        return file_named(name, size=size, content=MemberContent(archive, member))
+        return build_file(name, size=size, content=MemberContent(archive, member))
 
 
 class _OwnFiles:
@@ -141,53 +143,53 @@ class _OwnFiles:
 
 
 def _own_files(archives: Sequence[Archive]) -> Mapping[str, SourceFile]:
-    found = {}
+    files_by_id = {}
     for archive in archives:
-        for record in map(mapping, listed(_index(archive, FILES))):
+        for record in map(mapping, as_list(_index(archive, FILES))):
             path = text(record.get("path"))
             if path in archive.members:
                 content = MemberContent(archive, path)
-                found[identifier(record.get("id"))] = file_named(
+                files_by_id[identifier(record.get("id"))] = build_file(
                     record.get("name"), content=content
                 )
         for path in archive.members:  # personal archives once didn't list the images of replies
             folder, _, name = path.rpartition("/")
             if folder == IMAGES:
                 content = MemberContent(archive, path)
-                found.setdefault(name.partition(".")[0], file_named(name, content=content))
-    return found
+                files_by_id.setdefault(name.partition(".")[0], build_file(name, content=content))
+    return files_by_id
 
 
 def _feedback(archives: Sequence[Archive]) -> Mapping[str, SourceFeedback]:
-    found: dict[str, SourceFeedback] = {}
-    for one in map(mapping, _entries(archives, FEEDBACK)):
-        content = mapping(one.get("content")) or one
-        at = moment(one.get("create_time"), Counter())
-        feedback = feedback_of(one.get("rating"), content.get("text"), at)
+    feedback_by_id: dict[str, SourceFeedback] = {}
+    for entry in map(mapping, _entries(archives, FEEDBACK)):
+        content = mapping(entry.get("content")) or entry
+        at = moment(entry.get("create_time"), Counter())
+        feedback = read_feedback(entry.get("rating"), content.get("text"), at)
         if feedback:
-            found[identifier(one.get("message_id") or one.get("id"))] = feedback
-    return found
+            feedback_by_id[identifier(entry.get("message_id") or entry.get("id"))] = feedback
+    return feedback_by_id
 
 
 def _entries(archives: Sequence[Archive], base: str) -> Iterator[Any]:
     for archive in archives:
-        yield from listed(_index(archive, base))
+        yield from as_list(_index(archive, base))
 
 
 def _values(archives: Sequence[Archive], *patterns: str) -> Iterator[Any]:
     """Yield the values of the members with these names, of lists each."""
     for archive in archives:
-        for name in archive.named_like(*patterns):
+        for name in archive.find_members(*patterns):
             archive.used.add(name)
-            value = _decoded_member(archive, name)
+            value = _decode_member(archive, name)
             yield from value if isinstance(value, list) else [value]
 
 
 def _index(archive: Archive, base: str) -> Any:
-    name = archive.named(base)
+    name = archive.find_member(base)
     archive.used.add(name)
-    return _decoded_member(archive, name)
+    return _decode_member(archive, name)
 
 
-def _decoded_member(archive: Archive, name: str) -> Any:
-    return decoded(archive.read(name, MAX_INDEX_BYTES))
+def _decode_member(archive: Archive, name: str) -> Any:
+    return decode_element(archive.read(name, MAX_INDEX_BYTES))

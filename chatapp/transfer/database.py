@@ -15,10 +15,10 @@ from chatapp.transfer.elements import (
     BROKEN,
     MAX_BYTES,
     TOO_LARGE,
-    Broken,
+    BrokenElement,
     Watch,
-    decoded,
-    unwatched,
+    decode_element,
+    ignore_bytes,
 )
 from chatapp.transfer.records import SourcePerson, Unreadable
 from chatapp.transfer.values import identifier, line, mapping, text
@@ -57,15 +57,15 @@ _JSON = frozenset({"chat", "meta", "content", "output", "files", "sources", "err
 class Database:
     """The chats of a database, its people, and the names of folders."""
 
-    def __init__(self, file: BinaryIO, watch: Watch = unwatched) -> None:
+    def __init__(self, file: BinaryIO, watch: Watch = ignore_bytes) -> None:
         """Raise `Unreadable` if the file is damaged or has other tables."""
         self._watch = watch
         self._ended_by: Exception | None = None
-        self._places: _Places | None = None
-        self._connection = _connected(file)
-        self._connection.set_progress_handler(self._look, WATCHED_STEPS)
+        self._places: _MessageIndex | None = None
+        self._connection = _connect(file)
+        self._connection.set_progress_handler(self._poll_watch, WATCHED_STEPS)
         try:
-            self._columns = {table: self._columns_of(table) for table in ("chat", "chat_message")}
+            self._columns = {table: self._list_columns(table) for table in ("chat", "chat_message")}
             if not {"id", "chat"} <= set(self._columns["chat"]):
                 raise Unreadable(DAMAGED)
             self.folders = self._names("folder", "name")
@@ -75,24 +75,24 @@ class Database:
 
     def people(self) -> dict[str, SourcePerson]:
         """Return the accounts by their ids; none if there is no table of them."""
-        found: dict[str, SourcePerson] = {}
+        people_by_id: dict[str, SourcePerson] = {}
         try:
-            names = self._columns_of("user")
+            names = self._list_columns("user")
             query = f'SELECT {", ".join(names)} FROM "user" LIMIT {MAX_PEOPLE}'  # noqa: S608 - names of our own
             for row in self._connection.execute(query) if "id" in names else ():
-                values = {name: _value(name, one) for name, one in zip(names, row, strict=True)}
+                values = {name: _value(name, value) for name, value in zip(names, row, strict=True)}
                 id, name = identifier(values["id"]), line(values.get("name"), MAX_NAME)
-                found.setdefault(id, SourcePerson(id, name, _address(values.get("email"))))
+                people_by_id.setdefault(id, SourcePerson(id, name, _address(values.get("email"))))
         except sqlite3.Error as error:
             raise self._ended_by or Unreadable(DAMAGED) from error
-        return found
+        return people_by_id
 
     def close(self) -> None:
         self._connection.close()
         if self._places:
             self._places.close()
 
-    def chats(self) -> Iterator[dict[str, Any] | Broken]:
+    def chats(self) -> Iterator[dict[str, Any] | BrokenElement]:
         """Yield the chats as an export has them, one at a time."""
         try:
             key = self._row_key("chat")
@@ -101,7 +101,7 @@ class Database:
         except sqlite3.Error as error:
             raise self._ended_by or Unreadable(DAMAGED) from error
 
-    def _look(self) -> bool:
+    def _poll_watch(self) -> bool:
         """Return whether what runs is to end. SQLite calls it now and then."""
         try:
             self._watch(0)
@@ -119,12 +119,12 @@ class Database:
             return free[0]
         raise Unreadable(DAMAGED)
 
-    def _chat(self, key: str, rowid: int) -> dict[str, Any] | Broken:
+    def _chat(self, key: str, rowid: int) -> dict[str, Any] | BrokenElement:
         names = self._columns["chat"]
         try:
-            found = self._row("chat", names, key, rowid)
-            row = {name: _value(name, one) for name, one in zip(names, found, strict=True)}
-            if isinstance(row.get("chat"), Broken):
+            stored_row = self._row("chat", names, key, rowid)
+            row = {name: _value(name, value) for name, value in zip(names, stored_row, strict=True)}
+            if isinstance(row.get("chat"), BrokenElement):
                 return row["chat"]  # type: ignore[no-any-return]
             content = mapping(row.get("chat"))
             history = mapping(content.get("history"))
@@ -132,33 +132,35 @@ class Database:
                 messages = self._messages(identifier(row.get("id")))
                 row["chat"] = content | {"history": history | {"messages": messages}}
         except sqlite3.DataError:
-            return Broken(TOO_LARGE)
+            return BrokenElement(TOO_LARGE)
         except sqlite3.Error:
             if self._ended_by:
                 raise
-            return Broken(BROKEN)
+            return BrokenElement(BROKEN)
         return row
 
     def _messages(self, chat: str) -> dict[str, Any]:
         """Return the messages of a chat whose JSON has none."""
-        found: dict[str, Any] = {}
+        messages_by_id: dict[str, Any] = {}
         names = self._columns["chat_message"]
         if not names:
-            return found
+            return messages_by_id
         key, size = self._row_key("chat_message"), 0
         if self._places is None:
-            self._places = _Places()
+            self._places = _MessageIndex()
             query = f"SELECT {key}, chat_id FROM chat_message LIMIT {MAX_MESSAGES}"  # noqa: S608 - names of our own
             self._places.add(self._connection.execute(query))
-        for place in self._places.of(chat):
-            row = self._row("chat_message", names, key, place)
-            size += sum(len(one) for one in row if isinstance(one, bytes))
+        for rowid in self._places.find_rows(chat):
+            row = self._row("chat_message", names, key, rowid)
+            size += sum(len(value) for value in row if isinstance(value, bytes))
             if size > MAX_BYTES:
                 raise sqlite3.DataError(TOO_LARGE)
-            values = {name: _value(name, one) for name, one in zip(names, row, strict=True)}
+            values = {name: _value(name, value) for name, value in zip(names, row, strict=True)}
             id = identifier(values.pop("id", None)).removeprefix(f"{chat}-")
-            found[id] = {_FIELDS[name]: one for name, one in values.items() if one is not None}
-        return found
+            messages_by_id[id] = {
+                _FIELDS[name]: value for name, value in values.items() if value is not None
+            }
+        return messages_by_id
 
     def _row(self, table: str, names: list[str], key: str, rowid: int) -> tuple[Any, ...]:
         query = f"SELECT {', '.join(names)} FROM {table} WHERE {key} = ?"  # noqa: S608 - names of our own
@@ -167,11 +169,11 @@ class Database:
             raise sqlite3.DatabaseError(BROKEN)
         return row
 
-    def _columns_of(self, table: str) -> list[str]:
+    def _list_columns(self, table: str) -> list[str]:
         """Return which of the known columns a table has; none if it is absent or a view."""
         query = "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?"
-        found = self._connection.execute(query, [table]).fetchone()
-        if not found or not found[0].upper().startswith(b"CREATE TABLE"):
+        statement = self._connection.execute(query, [table]).fetchone()
+        if not statement or not statement[0].upper().startswith(b"CREATE TABLE"):
             return []
         present = self._all_columns(table)
         return [name for name in _KNOWN[table] if name in present]
@@ -190,10 +192,10 @@ class Database:
         return {identifier(_value("id", id)): line(_value(column, name)) for id, name in rows}
 
 
-class _Places:
-    """Where the messages of each chat are: the database may have no index to find them by.
+class _MessageIndex:
+    """An index of the messages of each chat, since the database may have none.
 
-    They are in a temporary file, as there may be millions.
+    It is in a temporary file, as there may be millions.
     """
 
     def __init__(self) -> None:
@@ -204,10 +206,10 @@ class _Places:
 
     def add(self, messages: Iterable[tuple[int, Any]]) -> None:
         """Add messages, as their rows and the ids of their chats."""
-        places = ((identifier(_value("chat_id", chat)), rowid) for rowid, chat in messages)
-        self._connection.executemany("INSERT OR IGNORE INTO place VALUES (?, ?)", places)
+        entries = ((identifier(_value("chat_id", chat)), rowid) for rowid, chat in messages)
+        self._connection.executemany("INSERT OR IGNORE INTO place VALUES (?, ?)", entries)
 
-    def of(self, chat: str) -> list[int]:
+    def find_rows(self, chat: str) -> list[int]:
         """Return the rows of a chat's messages, in their order."""
         query = "SELECT message FROM place WHERE chat = ? ORDER BY message LIMIT ?"
         return [rowid for (rowid,) in self._connection.execute(query, [chat, MAX_ROWS])]
@@ -216,7 +218,7 @@ class _Places:
         self._connection.close()
 
 
-def _connected(file: BinaryIO) -> sqlite3.Connection:
+def _connect(file: BinaryIO) -> sqlite3.Connection:
     try:
         uri = f"file:/dev/fd/{file.fileno()}?mode=ro&immutable=1"
     except OSError as error:
@@ -241,8 +243,8 @@ def _authorize(action: int, *names: str | None) -> int:
 
 def _address(value: object) -> str:
     """Return an address as it is; "" if it can't be one, since a changed one may be another's."""
-    found = text(value)
-    return found if found == value and found == line(found, MAX_ADDRESS) else ""
+    address = text(value)
+    return address if address == value and address == line(address, MAX_ADDRESS) else ""
 
 
 def _value(name: str, value: Any) -> Any:
@@ -251,4 +253,4 @@ def _value(name: str, value: Any) -> Any:
         return value
     if name not in _JSON:
         return value.decode("utf-8", "replace")
-    return decoded(value)
+    return decode_element(value)

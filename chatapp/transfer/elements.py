@@ -52,7 +52,7 @@ class Readable(Protocol):
     def read(self, size: int = -1, /) -> bytes: ...
 
 
-class Watched:
+class WatchedFile:
     """A file that says how much is read of it."""
 
     def __init__(self, file: Readable, watch: Watch) -> None:
@@ -65,7 +65,7 @@ class Watched:
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class BrokenElement:
     """An element that cannot be decoded, and why."""
 
     reason: str
@@ -83,15 +83,15 @@ class Elements:
         self.is_empty = False
         self.following = b""  # what comes after the list
 
-    def __iter__(self) -> Iterator[bytes | Broken]:
+    def __iter__(self) -> Iterator[bytes | BrokenElement]:
         chunk = self._head()
         base = 1 if chunk[:1] == b"[" else 0  # the depth at which elements are
         splitter = _Lines() if _has_lines(chunk) else _Splitter(base)
         is_begun = bool(chunk)
         while chunk and not splitter.is_finished:
-            yield from splitter.split(chunk)
+            yield from splitter.split_chunk(chunk)
             chunk = self._file.read(self._chunk_bytes)
-        yield from splitter.rest()
+        yield from splitter.finish()
         self.is_cut_off = splitter.is_cut_off
         self.is_empty = not is_begun
         self.following = self._read_following(splitter.following + chunk)
@@ -123,7 +123,7 @@ def _has_lines(head: bytes) -> bool:
         return False
     if others and _UNCLOSED_STRING.match(first):  # JSON has no line breaks in strings
         return True
-    return any(isinstance(decoded(line), dict) for line in (first, *others[:1]) if others)
+    return any(isinstance(decode_element(line), dict) for line in (first, *others[:1]) if others)
 
 
 class _Splitter:
@@ -142,12 +142,12 @@ class _Splitter:
         self._pieces: list[bytes] = []
         self._size = 0
 
-    def split(self, chunk: bytes) -> Iterator[bytes | Broken]:
+    def split_chunk(self, chunk: bytes) -> Iterator[bytes | BrokenElement]:
         start = position = 0  # where the element begins, and what is looked at
         while (position := self._next(chunk, position)) < len(chunk) and not self.is_finished:
             if chunk[position] in _OPENING:
                 if self.depth == self._base:
-                    yield from self._between(chunk[start:position])
+                    yield from self._report_between(chunk[start:position])
                     start = position
                 elif self.depth < self._base:
                     start = position + 1
@@ -159,7 +159,7 @@ class _Splitter:
                     yield self._element()
                     start = position + 1
                 elif self.depth < self._base or self.depth < 0:
-                    yield from self._between(chunk[start:position])
+                    yield from self._report_between(chunk[start:position])
                     self.is_finished = self._base == 1
                     self.depth, start = 0, position + 1
                     self.following = chunk[start:] if self.is_finished else b""
@@ -171,10 +171,10 @@ class _Splitter:
     def is_cut_off(self) -> bool:
         return self.depth > 0
 
-    def rest(self) -> Iterator[bytes | Broken]:
+    def finish(self) -> Iterator[bytes | BrokenElement]:
         """Report what is left at the end of the file."""
         if b"".join(self._pieces).strip(_BLANK + b"]") or self._size > MAX_BYTES:
-            yield Broken(CUT_OFF if self.depth > self._base else BROKEN)
+            yield BrokenElement(CUT_OFF if self.depth > self._base else BROKEN)
 
     def _next(self, chunk: bytes, position: int) -> int:
         """Return the position of the next bracket outside of strings; the chunk's end if none."""
@@ -206,28 +206,28 @@ class _Splitter:
         else:
             self._pieces.append(piece)
 
-    def _between(self, piece: bytes) -> Iterator[Broken]:
+    def _report_between(self, piece: bytes) -> Iterator[BrokenElement]:
         """Report values between elements that are neither objects nor arrays."""
         self._add(piece)
         if between := b"".join(self._pieces).strip(_BLANK):
             yield from _broken_values(between)
         self._start_element()
 
-    def _element(self) -> bytes | Broken:
-        element = Broken(TOO_LARGE) if self._size > MAX_BYTES else b"".join(self._pieces)
+    def _element(self) -> bytes | BrokenElement:
+        element = BrokenElement(TOO_LARGE) if self._size > MAX_BYTES else b"".join(self._pieces)
         self._start_element()
         return element
 
 
-def _broken_values(between: bytes) -> Iterator[Broken]:
+def _broken_values(between: bytes) -> Iterator[BrokenElement]:
     """Yield a reason for each of these values, or one if they can't be told apart."""
     try:
         values = json.loads(b"[" + between + b"]") if len(between) <= MAX_BETWEEN else []
     except (ValueError, RecursionError):
         values = []
-    yield from (Broken(NO_OBJECT) for _ in values)
+    yield from (BrokenElement(NO_OBJECT) for _ in values)
     if not values:
-        yield Broken(BROKEN)
+        yield BrokenElement(BROKEN)
 
 
 class _Lines:
@@ -241,18 +241,18 @@ class _Lines:
         self._pieces: list[bytes] = []
         self._size = 0
 
-    def split(self, chunk: bytes) -> Iterator[bytes | Broken]:
-        *ended, last = chunk.split(b"\n")
-        for line in ended:
+    def split_chunk(self, chunk: bytes) -> Iterator[bytes | BrokenElement]:
+        *finished_lines, last = chunk.split(b"\n")
+        for line in finished_lines:
             self._add(line)
             yield from self._line()
         self._add(last)
 
-    def rest(self) -> Iterator[bytes | Broken]:
+    def finish(self) -> Iterator[bytes | BrokenElement]:
         line = b"".join(self._pieces).strip(_BLANK)
         self.is_cut_off = bool(line) and not line.endswith(b"}")
         if self.is_cut_off:
-            yield Broken(CUT_OFF)
+            yield BrokenElement(CUT_OFF)
         else:
             yield from self._line()
 
@@ -260,30 +260,30 @@ class _Lines:
         self._size += len(piece)
         self._pieces = [] if self._size > MAX_BYTES else [*self._pieces, piece]
 
-    def _line(self) -> Iterator[bytes | Broken]:
+    def _line(self) -> Iterator[bytes | BrokenElement]:
         line, size = b"".join(self._pieces).strip(_BLANK), self._size
         self._pieces, self._size = [], 0
         if size > MAX_BYTES:
-            yield Broken(TOO_LARGE)
+            yield BrokenElement(TOO_LARGE)
         elif line.startswith((b"{", b"[")):
             yield line
         elif line:
             yield from _broken_values(line)
 
 
-def unwatched(_: int) -> None:
+def ignore_bytes(_: int) -> None:
     """Watch nothing."""
 
 
-def decoded(element: bytes, watch: Watch = unwatched) -> Any:
-    """Return the value of an element, or `Broken`."""
+def decode_element(element: bytes, watch: Watch = ignore_bytes) -> Any:
+    """Return the value of an element, or a `BrokenElement`."""
     brackets = element.count(b"{") + element.count(b"[")
     if brackets > MAX_BRACKETS or element.count(b",") > MAX_COMMAS:
-        return Broken(TOO_COMPLEX)
+        return BrokenElement(TOO_COMPLEX)
     if len(element) > LARGE_BYTES:
-        found = _decoded_deep(element, watch)
-        if not isinstance(found, Broken):
-            return found
+        value = _decode_deep(element, watch)
+        if not isinstance(value, BrokenElement):
+            return value
     try:
         return _DECODER.decode(element)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -291,9 +291,9 @@ def decoded(element: bytes, watch: Watch = unwatched) -> Any:
     try:  # which accepts NaN, unpaired surrogates and control characters, but is slower
         return _LENIENT.decode(element.decode("utf-8", "replace"))
     except RecursionError:
-        return _decoded_deep(element, watch)
+        return _decode_deep(element, watch)
     except ValueError:
-        return Broken(BROKEN)
+        return BrokenElement(BROKEN)
 
 
 _DECODER = msgspec.json.Decoder()
@@ -302,12 +302,12 @@ _LENIENT = json.JSONDecoder(
 )
 
 
-def _decoded_deep(element: bytes, watch: Watch) -> Any:
+def _decode_deep(element: bytes, watch: Watch) -> Any:
     builder = ijson.ObjectBuilder()  # `ijson.items` takes time quadratic in the depth
     try:
-        pieces = Watched(io.BytesIO(element), lambda _: watch(0))
+        pieces = WatchedFile(io.BytesIO(element), lambda _: watch(0))
         for event, value in ijson.basic_parse(pieces, use_float=True):
             builder.event(event, value)
     except ijson.JSONError:
-        return Broken(BROKEN)
+        return BrokenElement(BROKEN)
     return builder.value

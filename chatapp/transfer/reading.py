@@ -11,9 +11,16 @@ from zipfile import ZipInfo
 from chatapp.transfer import archive as archives
 from chatapp.transfer import database
 from chatapp.transfer.archive import Archive
-from chatapp.transfer.assets import export_of
+from chatapp.transfer.assets import build_export
 from chatapp.transfer.database import Database
-from chatapp.transfer.elements import Broken, Elements, Watch, Watched, decoded, unwatched
+from chatapp.transfer.elements import (
+    BrokenElement,
+    Elements,
+    Watch,
+    WatchedFile,
+    decode_element,
+    ignore_bytes,
+)
 from chatapp.transfer.formats import (
     chatbox,
     chatgpt,
@@ -69,7 +76,7 @@ MAX_NAMED = 10  # files in a ZIP that are not imported
 @dataclass(frozen=True)
 class _Reader:
     is_chat: Callable[[dict[str, Any]], bool]
-    chat_of: Callable[[dict[str, Any], Export], SourceChat]
+    read_chat: Callable[[dict[str, Any], Export], SourceChat]
     # Returns why a value is no chat, if it is something else that the app exports, or else "".
     reason_for: Callable[[dict[str, Any]], str] = lambda _: ""
 
@@ -83,37 +90,37 @@ class _Entry:
 
 
 _READERS: Mapping[Format, _Reader] = {
-    Format.OWN: _Reader(own.is_chat, own.chat_of),
-    Format.CHATGPT: _Reader(chatgpt.is_chat, chatgpt.chat_of),
-    Format.CLAUDE: _Reader(claude.is_chat, claude.chat_of, claude_projects.reason_for),
-    Format.LIBRECHAT: _Reader(librechat.is_chat, librechat.chat_of),
-    Format.OPEN_WEBUI: _Reader(open_webui.is_chat, open_webui.chat_of),
-    Format.GROK: _Reader(grok.is_chat, grok.chat_of),
-    Format.GEMINI: _Reader(gemini.is_chat, gemini.chat_of),
-    Format.LLAMA_CPP: _Reader(llama_cpp.is_chat, llama_cpp.chat_of),
-    Format.CHATBOX: _Reader(chatbox.is_chat, chatbox.chat_of),
+    Format.OWN: _Reader(own.is_chat, own.read_chat),
+    Format.CHATGPT: _Reader(chatgpt.is_chat, chatgpt.read_chat),
+    Format.CLAUDE: _Reader(claude.is_chat, claude.read_chat, claude_projects.reason_for),
+    Format.LIBRECHAT: _Reader(librechat.is_chat, librechat.read_chat),
+    Format.OPEN_WEBUI: _Reader(open_webui.is_chat, open_webui.read_chat),
+    Format.GROK: _Reader(grok.is_chat, grok.read_chat),
+    Format.GEMINI: _Reader(gemini.is_chat, gemini.read_chat),
+    Format.LLAMA_CPP: _Reader(llama_cpp.is_chat, llama_cpp.read_chat),
+    Format.CHATBOX: _Reader(chatbox.is_chat, chatbox.read_chat),
 }
 
 
-def detect(files: Sequence[BinaryIO], watch: Watch = unwatched) -> Format:
+def detect(files: Sequence[BinaryIO], watch: Watch = ignore_bytes) -> Format:
     """Return the app that wrote an export, which may be several files, by their content.
 
     Raises `Unreadable`, which names what can be imported.
     """
-    found = {format for file in files if (format := _format_of(file, watch))}
-    if not found:
-        refusals = (_refusal_of(file, watch) for file in files)
+    formats = {format for file in files if (format := _detect_format(file, watch))}
+    if not formats:
+        refusals = (_find_refusal(file, watch) for file in files)
         raise Unreadable(next(filter(None, refusals), UNKNOWN))
-    if len(found) > 1:
+    if len(formats) > 1:
         raise Unreadable(MIXED)
-    return found.pop()
+    return formats.pop()
 
 
-def read(
+def read_chats(
     files: Sequence[BinaryIO],
     format: Format,
     report: Report | None = None,
-    watch: Watch = unwatched,
+    watch: Watch = ignore_bytes,
     names: Sequence[str] = (),
 ) -> Iterator[SourceChat | Skipped]:
     """Yield the chats of an export, or why one is skipped, and fill in the report.
@@ -124,16 +131,16 @@ def read(
     all.
     """
     report = Report() if report is None else report
-    opened = [Archive(file) if _starts_with(file, *archives.MAGIC) else file for file in files]
-    zips = [one for one in opened if isinstance(one, Archive)]
-    export = export_of(format, zips)
-    for source, name in zip(opened, chain(names, repeat("")), strict=False):
+    sources = [Archive(file) if _starts_with(file, *archives.MAGIC) else file for file in files]
+    zips = [source for source in sources if isinstance(source, Archive)]
+    export = build_export(format, zips)
+    for source, name in zip(sources, chain(names, repeat("")), strict=False):
         if isinstance(source, Archive):
-            entries = _of_archive(source, format, report, watch)
+            entries = _read_archive(source, format, report, watch)
         elif is_database(source):
-            entries = _of_database(source, export, watch)
+            entries = _read_database(source, export, watch)
         else:
-            entries = _of_json(source, name, report, watch)
+            entries = _read_json(source, name, report, watch)
         for entry in entries:
             chat = _read_chat(entry, format, export)
             report.count(chat)
@@ -148,42 +155,42 @@ def is_database(file: BinaryIO) -> bool:
     return _starts_with(file, database.MAGIC)
 
 
-def people_of(file: BinaryIO, watch: Watch = unwatched) -> Mapping[str, SourcePerson]:
+def read_people(file: BinaryIO, watch: Watch = ignore_bytes) -> Mapping[str, SourcePerson]:
     """Return the accounts of a database by their ids, which are the owners of its chats."""
     with closing(Database(file, watch)) as source:
         return source.people()
 
 
-def chunks_of(file: SourceFile) -> Iterator[bytes]:
+def read_chunks(file: SourceFile) -> Iterator[bytes]:
     """Yield the content of a file that has some. Raises `Damaged` if it can't be read."""
     if file.content is None:
         raise Damaged(file.missing)
     try:
-        with file.content.open() as opened:
-            while chunk := opened.read(CHUNK_BYTES):
+        with file.content.open() as content:
+            while chunk := content.read(CHUNK_BYTES):
                 yield chunk
     except archives.ERRORS as error:
         raise Damaged(str(error)) from error
 
 
-def _refusal_of(file: BinaryIO, watch: Watch) -> str:
+def _find_refusal(file: BinaryIO, watch: Watch) -> str:
     """Return what to say about a file that no reader recognises; "" if it isn't known."""
     if not _starts_with(file, *archives.MAGIC):
         head = file.read(refused.HEAD_BYTES).decode("utf-8", "replace")
         file.seek(0)
-        return _refusal_of_json(file, watch) or refused.refusal_of_text(head)
+        return _find_json_refusal(file, watch) or refused.refusal_of_text(head)
     archive = Archive(file)
     for entry in islice(_with_chats(archive), MAX_LOOKED_AT):
         try:
             with archive.open(entry) as member:
-                if refusal := _refusal_of_json(member, watch):
+                if refusal := _find_json_refusal(member, watch):
                     return refusal
         except archives.ERRORS:
             continue
     return refused.refusal_of_members(archive.members)
 
 
-def _refusal_of_json(file: BinaryIO, watch: Watch) -> str:
+def _find_json_refusal(file: BinaryIO, watch: Watch) -> str:
     for value in _first_values(file, watch):
         reasons = (reader.reason_for(value) for reader in _READERS.values())
         if refusal := refused.refusal_of_value(value) or next(filter(None, reasons), ""):
@@ -193,29 +200,29 @@ def _refusal_of_json(file: BinaryIO, watch: Watch) -> str:
 
 def _starts_with(file: BinaryIO, *beginnings: bytes) -> bool:
     file.seek(0)
-    found = file.read(max(map(len, beginnings))).startswith(beginnings)
+    is_match = file.read(max(map(len, beginnings))).startswith(beginnings)
     file.seek(0)
-    return found
+    return is_match
 
 
-def _format_of(file: BinaryIO, watch: Watch) -> Format | None:
+def _detect_format(file: BinaryIO, watch: Watch) -> Format | None:
     if is_database(file):
         with closing(Database(file, watch)):
             return Format.OPEN_WEBUI
     if not _starts_with(file, *archives.MAGIC):
-        return _format_of_json(file, watch)
+        return _detect_json_format(file, watch)
     archive = Archive(file)
     for entry in islice(_with_chats(archive), MAX_LOOKED_AT):
         try:
             with archive.open(entry) as member:
-                if format := _format_of_json(member, watch):
+                if format := _detect_json_format(member, watch):
                     return format
         except archives.ERRORS:
             continue
     return None
 
 
-def _format_of_json(file: BinaryIO, watch: Watch) -> Format | None:
+def _detect_json_format(file: BinaryIO, watch: Watch) -> Format | None:
     for value in _first_values(file, watch):
         for format, reader in _READERS.items():
             if reader.is_chat(value) and not refused.refusal_of_value(value):
@@ -225,8 +232,8 @@ def _format_of_json(file: BinaryIO, watch: Watch) -> Format | None:
 
 def _first_values(file: BinaryIO, watch: Watch) -> Iterator[dict[str, Any]]:
     """Yield the values by which a file is recognised."""
-    for element in islice(Elements(Watched(file, watch)), MAX_LOOKED_AT):
-        value = element if isinstance(element, Broken) else decoded(element, watch)
+    for element in islice(Elements(WatchedFile(file, watch)), MAX_LOOKED_AT):
+        value = element if isinstance(element, BrokenElement) else decode_element(element, watch)
         yield from map(mapping, _chats_in(value)[0][:MAX_LOOKED_AT])
 
 
@@ -238,40 +245,42 @@ def _with_chats(archive: Archive) -> list[ZipInfo]:
     return [archive.members[name] for name in chats or json]
 
 
-def _of_archive(archive: Archive, format: Format, report: Report, watch: Watch) -> Iterator[_Entry]:
+def _read_archive(
+    archive: Archive, format: Format, report: Report, watch: Watch
+) -> Iterator[_Entry]:
     """Yield the values of the members with chats; other members are passed over."""
     for entry in _with_chats(archive):
         try:
             with archive.open(entry) as member:
-                if _CHATS.search(entry.filename) or _format_of_json(member, watch) is format:
+                if _CHATS.search(entry.filename) or _detect_json_format(member, watch) is format:
                     archive.used.add(entry.filename)
                     member.seek(0)
-                    yield from _of_json(member, entry.filename, report, watch)
+                    yield from _read_json(member, entry.filename, report, watch)
         except archives.ERRORS:
             archive.used.add(entry.filename)
-            report.note(DAMAGED.format(_quoted(entry.filename)))
+            report.note(DAMAGED.format(_quote_name(entry.filename)))
 
 
-def _of_json(file: BinaryIO, name: str, report: Report, watch: Watch) -> Iterator[_Entry]:
-    elements = Elements(Watched(file, watch))
-    shown = _quoted(name)
+def _read_json(file: BinaryIO, name: str, report: Report, watch: Watch) -> Iterator[_Entry]:
+    elements = Elements(WatchedFile(file, watch))
+    shown_name = _quote_name(name)
     numbers = count(1)
     for element in elements:
-        value = element if isinstance(element, Broken) else decoded(element, watch)
+        value = element if isinstance(element, BrokenElement) else decode_element(element, watch)
         chats, others = _chats_in(value)
-        _note_other_lists(others, shown, report)
+        _note_other_lists(others, shown_name, report)
         for chat in chats:
             number = next(numbers)
-            yield _Entry(chat, f"entry {number:,} of {shown}" if name else f"entry {number:,}")
+            yield _Entry(chat, f"entry {number:,} of {shown_name}" if name else f"entry {number:,}")
     if elements.is_cut_off:
-        report.note(CUT_OFF.format(shown))
+        report.note(CUT_OFF.format(shown_name))
     if elements.is_empty:
-        report.note(EMPTY.format(shown))
-    around = decoded(b"{" + elements.following) if elements.is_wrapped else None
+        report.note(EMPTY.format(shown_name))
+    around = decode_element(b"{" + elements.following) if elements.is_wrapped else None
     if isinstance(around, dict):
-        _note_other_lists(around, shown, report)
+        _note_other_lists(around, shown_name, report)
     elif elements.following:
-        report.note(FOLLOWED.format(shown))
+        report.note(FOLLOWED.format(shown_name))
 
 
 def _chats_in(value: object) -> tuple[list[object], dict[str, Any]]:
@@ -283,33 +292,41 @@ def _chats_in(value: object) -> tuple[list[object], dict[str, Any]]:
     return (chats, content) if isinstance(chats, list) else ([value], {})
 
 
-def _note_other_lists(others: dict[str, Any], shown: str, report: Report) -> None:
+def _note_other_lists(others: dict[str, Any], shown_name: str, report: Report) -> None:
     """Name what an object with several chats has besides."""
-    lists = {name: one for name, one in others.items() if one and isinstance(one, list | dict)}
-    if named := [f"{line(name, 40)} ({len(one):,})" for name, one in lists.items()]:
-        report.note(OTHER_LISTS.format(shown, ", ".join(named[:MAX_NAMED])))
+    lists = {
+        name: values
+        for name, values in others.items()
+        if values and isinstance(values, list | dict)
+    }
+    if named_lists := [f"{line(name, 40)} ({len(values):,})" for name, values in lists.items()]:
+        report.note(OTHER_LISTS.format(shown_name, ", ".join(named_lists[:MAX_NAMED])))
 
 
-def _quoted(name: str) -> str:
+def _quote_name(name: str) -> str:
     return f"“{line(name, 120)}”" if name else "The file"
 
 
 def _note_other_files(zips: Sequence[Archive], report: Report) -> None:
-    names = [name for one in zips for name in sorted(one.members.keys() - one.used)]
+    names = [name for archive in zips for name in sorted(archive.members.keys() - archive.used)]
     if names:
-        shown = ", ".join(line(name, 120) for name in names[:MAX_NAMED])
+        listed_names = ", ".join(line(name, 120) for name in names[:MAX_NAMED])
         others = len(names) - MAX_NAMED
-        report.note(OTHER_FILES.format(f"{shown} and {others:,} more" if others > 0 else shown))
+        report.note(
+            OTHER_FILES.format(
+                f"{listed_names} and {others:,} more" if others > 0 else listed_names
+            )
+        )
 
 
-def _of_database(file: BinaryIO, export: Export, watch: Watch) -> Iterator[_Entry]:
+def _read_database(file: BinaryIO, export: Export, watch: Watch) -> Iterator[_Entry]:
     with closing(Database(file, watch)) as source:
         export.folders = source.folders
         yield from map(_Entry, source.chats())
 
 
 def _read_chat(entry: _Entry, format: Format, export: Export) -> SourceChat | Skipped:
-    if isinstance(entry.value, Broken):
+    if isinstance(entry.value, BrokenElement):
         return Skipped(entry.value.reason, place=entry.place)
     content = mapping(entry.value)
     reader = _READERS[format]
@@ -321,6 +338,6 @@ def _read_chat(entry: _Entry, format: Format, export: Export) -> SourceChat | Sk
         reason = reader.reason_for(content) or (NO_MESSAGES if is_empty else NOT_A_CHAT)
         return Skipped(reason, title, source_id, entry.place)
     try:
-        return reader.chat_of(content, export)
+        return reader.read_chat(content, export)
     except (Unusable, TooComplex) as error:
         return Skipped(str(error), title, source_id, entry.place)

@@ -57,7 +57,7 @@ _LABELS = {
 
 
 class FileContent(Protocol):
-    """Where the bytes of a file are. It can be opened while the export is open."""
+    """The source of the bytes of a file. It can be opened while the export is open."""
 
     def open(self) -> BinaryIO: ...
 
@@ -106,7 +106,7 @@ class SourceFeedback:
 
 @dataclass(frozen=True, slots=True)
 class SourceRequest:
-    """What replies were asked with besides messages."""
+    """The parts of a request for replies besides messages."""
 
     instructions: str
     parameters: Mapping[str, object]  # as `chat_parameters` has them
@@ -114,7 +114,7 @@ class SourceRequest:
 
 @dataclass(frozen=True, slots=True)
 class SourceModelSettings:
-    """In what a model of a chat departs from it."""
+    """The settings in which a model of a chat departs from it."""
 
     upstream: str  # its name
     model: str
@@ -123,7 +123,7 @@ class SourceModelSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceCut:
-    """What models are not sent any more."""
+    """A cut: the part of a chat that models are not sent any more."""
 
     through: str | None  # the last reply of it; None for the beginning
     summary: str = ""
@@ -136,7 +136,7 @@ class SourceCut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnChat:
-    """What only our own exports have of a chat."""
+    """The fields of a chat that only our own exports have."""
 
     is_temporary: bool = False
     archived_at: datetime | None = None
@@ -147,7 +147,7 @@ class OwnChat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnReply:
-    """What only our own exports have of a reply. Its JSON is in the form that is stored."""
+    """The fields of a reply that only our own exports have. JSON is in the form that is stored."""
 
     request: str = ""  # its key in `OwnChat.requests`
     choice: int = 0
@@ -182,15 +182,19 @@ class SourceMessage:
 
     @property
     def content(self) -> str:
-        return "\n\n".join(one.content for one in self.rounds if one.content)
+        return "\n\n".join(
+            source_round.content for source_round in self.rounds if source_round.content
+        )
 
     @property
     def reasoning(self) -> str:
-        return "\n\n".join(one.reasoning for one in self.rounds if one.reasoning)
+        return "\n\n".join(
+            source_round.reasoning for source_round in self.rounds if source_round.reasoning
+        )
 
     @property
     def tool_runs(self) -> tuple[SourceToolRun, ...]:
-        return tuple(run for one in self.rounds for run in one.tool_runs)
+        return tuple(run for source_round in self.rounds for run in source_round.tool_runs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +247,7 @@ class Skipped:
 
     @property
     def label(self) -> str:
-        """Its title and where it is, as far as they are known."""
+        """The title of the chat and its place, as far as they are known."""
         return (
             f"{self.title} ({self.place})"
             if self.title and self.place
@@ -253,9 +257,9 @@ class Skipped:
 
 @dataclass(slots=True)
 class Report:
-    """What became of an export, filled in while it is read."""
+    """The results of reading an export, filled in meanwhile."""
 
-    found: int = 0
+    entry_count: int = 0
     readable: int = 0
     left_out: Counter[str] = field(default_factory=Counter)  # parts of chats, by kind
     skipped: list[Skipped] = field(default_factory=list)  # the first of them
@@ -263,10 +267,10 @@ class Report:
 
     @property
     def skipped_count(self) -> int:
-        return self.found - self.readable
+        return self.entry_count - self.readable
 
     def count(self, entry: SourceChat | Skipped) -> None:
-        self.found += 1
+        self.entry_count += 1
         if isinstance(entry, SourceChat):
             self.readable += 1
             self.left_out.update(entry.left_out)

@@ -70,7 +70,7 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class NextRound:
-    """What follows is of the next request, even if there is nothing."""
+    """The start of the next request's round, even if nothing follows."""
 
 
 Part = Text | Reasoning | ToolCall | ToolResult | NextRound
@@ -106,14 +106,14 @@ class _Run:
     before: "_Run | None" = None
 
     def nodes(self) -> list[Node]:
-        found, run = [self.node], self.before
+        nodes_backwards, run = [self.node], self.before
         while run:
-            found.append(run.node)
+            nodes_backwards.append(run.node)
             run = run.before
-        return found[::-1]
+        return nodes_backwards[::-1]
 
 
-_Place = str | _Run | None  # what a node follows: a prompt, a run, or nothing
+_Predecessor = str | _Run | None  # what a node follows: a prompt, a run, or nothing
 
 
 @dataclass(slots=True)
@@ -125,7 +125,7 @@ class Tree:
     notes: list[str] = field(default_factory=list)
 
 
-def tree_of(nodes: Sequence[Node], current: str, left_out: Counter[str]) -> Tree:
+def build_tree(nodes: Sequence[Node], current: str, left_out: Counter[str]) -> Tree:
     """Return the messages of these nodes; `current` is the node that was shown last.
 
     Links to nodes that are missing, and those that close a circle, are removed.
@@ -138,7 +138,7 @@ def tree_of(nodes: Sequence[Node], current: str, left_out: Counter[str]) -> Tree
     if tree.messages:
         if current and current not in builder.by_id:
             tree.notes.append(DANGLING)
-        tree.active_leaf = builder.leaf_of(current)
+        tree.active_leaf = builder.find_leaf(current)
     return tree
 
 
@@ -163,17 +163,17 @@ class _Builder:
         for node in reversed(order):
             kind = node.kind or self.followed_by.get(node.id, Kind.HIDDEN)
             self.followed_by[node.parent] = self.followed_by.get(node.parent, Kind.HIDDEN) | kind
-        places: dict[str | None, _Place] = {None: None}
+        predecessors: dict[str | None, _Predecessor] = {None: None}
         for node in order:
-            places[node.id] = self._put(node, places[node.parent])
+            predecessors[node.id] = self._add_node(node, predecessors[node.parent])
         return list(self.messages.values())
 
     def _remove_wrong_links(self) -> None:
-        known: set[str] = set()  # nodes that lead to a root
+        rooted: set[str] = set()  # nodes that lead to a root
         for node in self.by_id.values():
             walked: dict[str, Node] = {}
             at: Node | None = node
-            while at and at.id not in known:
+            while at and at.id not in rooted:
                 walked[at.id] = at
                 if at.parent is not None and at.parent not in self.by_id:
                     at.parent = None
@@ -182,45 +182,51 @@ class _Builder:
                     start = self.by_id[at.parent]
                     start.parent, start.damage = None, start.damage or CIRCULAR
                 at = self.by_id[at.parent] if at.parent is not None else None
-            known.update(walked)
+            rooted.update(walked)
 
     def _order(self) -> list[Node]:
         """Return the nodes with parents before children, depth first."""
-        found: list[Node] = []
+        ordered: list[Node] = []
         stack = self.children.get(None, [])[::-1]
         while stack:
-            found.append(node := stack.pop())
+            ordered.append(node := stack.pop())
             stack.extend(reversed(self.children.get(node.id, [])))
-        return found
+        return ordered
 
-    def _put(self, node: Node, place: _Place) -> _Place:
+    def _add_node(self, node: Node, predecessor: _Predecessor) -> _Predecessor:
         """Add the messages that end with this node; return the place of what follows it."""
         if node.kind is Kind.HIDDEN:
-            return place
+            return predecessor
         if node.kind is Kind.PROMPT:
-            return self._add_prompt(node, place)
-        if isinstance(place, _Run):
-            run = _Run(place.prompt, node, place)
+            return self._add_prompt(node, predecessor)
+        if isinstance(predecessor, _Run):
+            run = _Run(predecessor.prompt, node, predecessor)
         else:
-            prompt = place if place is not None else self._placeholder(node, "prompt", None, "user")
+            prompt = (
+                predecessor
+                if predecessor is not None
+                else self._placeholder(node, "prompt", None, "user")
+            )
             run = _Run(prompt, node)
         follows = self.followed_by.get(node.id, Kind.HIDDEN)
         if Kind.PROMPT in follows or Kind.REPLY not in follows:
             self._add_reply(run)
         return run
 
-    def _add_prompt(self, node: Node, place: _Place) -> str:
-        if isinstance(place, _Run):
-            parent: str | None = place.node.id
+    def _add_prompt(self, node: Node, predecessor: _Predecessor) -> str:
+        if isinstance(predecessor, _Run):
+            parent: str | None = predecessor.node.id
         else:
-            parent = place and self._placeholder(self.by_id[place], "reply", place, "assistant")
+            parent = predecessor and self._placeholder(
+                self.by_id[predecessor], "reply", predecessor, "assistant"
+            )
         self._add(
             SourceMessage(
                 source_id=node.id,
                 parent=parent,
                 role="user",
                 created_at=node.at,
-                rounds=(SourceRound(content=joined([node])),),
+                rounds=(SourceRound(content=join_texts([node])),),
                 files=_unique_files([node]),
                 is_continuation=node.is_continuation,
             ),
@@ -234,28 +240,30 @@ class _Builder:
         if self.in_replies > MAX_REPEATED * (len(self.by_id) + 1000):
             raise TooComplex("Its branches are too complex.")
         last = nodes[-1]
-        rounds = rounds_of(nodes)
+        rounds = build_rounds(nodes)
         sources = list({source.url: source for node in nodes for source in node.sources}.values())
         if len(sources) > MAX_SOURCES:
             self.left_out["source"] += len(sources) - MAX_SOURCES
         files = _unique_files(nodes)
-        has_answer = files or any(one.content or one.tool_runs for one in rounds)
+        has_answer = files or any(
+            part_round.content or part_round.tool_runs for part_round in rounds
+        )
         is_without = last.ending is Ending.COMPLETE and not has_answer
-        seconds = [one.reasoning_seconds for one in nodes if one.reasoning_seconds is not None]
+        seconds = [node.reasoning_seconds for node in nodes if node.reasoning_seconds is not None]
         self._add(
             SourceMessage(
                 source_id=last.id,
                 parent=run.prompt,
                 role="assistant",
-                created_at=next((one.at for one in nodes if one.at), None),
+                created_at=next((node.at for node in nodes if node.at), None),
                 rounds=rounds,
-                model=next((one.model for one in reversed(nodes) if one.model), ""),
+                model=next((node.model for node in reversed(nodes) if node.model), ""),
                 ending=Ending.NO_ANSWER if is_without else last.ending,
-                error="\n\n".join(one.error for one in nodes if one.error),
+                error="\n\n".join(node.error for node in nodes if node.error),
                 sources=tuple(sources[:MAX_SOURCES]),
                 files=files,
                 reasoning_seconds=sum(seconds) if seconds else None,
-                feedback=next((one.feedback for one in reversed(nodes) if one.feedback), None),
+                feedback=next((node.feedback for node in reversed(nodes) if node.feedback), None),
                 own=last.own,
             ),
             nodes,
@@ -284,12 +292,12 @@ class _Builder:
         for node in nodes:
             self.shown_as.setdefault(node.id, message.source_id)
 
-    def leaf_of(self, current: str) -> str:
+    def find_leaf(self, current: str) -> str:
         """Return the end of the branch through a node; the newest leaf if it isn't shown."""
         node = self.by_id.get(current)
         while node and node.id not in self.shown_as:
             node = self.by_id[node.parent] if node.parent is not None else None
-        last_child = {one.parent: one.source_id for one in self.messages.values()}
+        last_child = {message.parent: message.source_id for message in self.messages.values()}
         if node is None:
             return self._newest(last_child)
         leaf = self.shown_as[node.id]
@@ -298,11 +306,13 @@ class _Builder:
         return leaf
 
     def _newest(self, parents: dict[str | None, str]) -> str:
-        leaves = [one for one in self.messages.values() if one.source_id not in parents][::-1]
-        return max(leaves, key=lambda one: one.created_at or EARLIEST).source_id
+        leaves = [
+            message for message in self.messages.values() if message.source_id not in parents
+        ][::-1]
+        return max(leaves, key=lambda message: message.created_at or EARLIEST).source_id
 
 
-def joined(nodes: Sequence[Node]) -> str:
+def join_texts(nodes: Sequence[Node]) -> str:
     """Return the texts of nodes as paragraphs, as they are."""
     texts = (part.text for node in nodes for part in node.parts if isinstance(part, Text))
     return "\n\n".join(text for text in texts if text.strip())
@@ -320,7 +330,7 @@ class _Call:
     results: list[str] = field(default_factory=list)
     state: RunState | None = None  # None until there is a result
 
-    def run(self) -> SourceToolRun:
+    def build_tool_run(self) -> SourceToolRun:
         result = "\n\n".join(text for text in self.results if text)
         return SourceToolRun(self.id, self.name, self.arguments, result, self.state or "cancelled")
 
@@ -331,12 +341,12 @@ class _OpenRound:
     content: list[str] = field(default_factory=list)
     calls: list[_Call] = field(default_factory=list)
 
-    def closed(self) -> SourceRound:
+    def build_round(self) -> SourceRound:
         texts = ("\n\n".join(self.reasoning), "\n\n".join(self.content))
-        return SourceRound(*texts, tuple(call.run() for call in self.calls))
+        return SourceRound(*texts, tuple(call.build_tool_run() for call in self.calls))
 
 
-def rounds_of(nodes: Sequence[Node]) -> tuple[SourceRound, ...]:
+def build_rounds(nodes: Sequence[Node]) -> tuple[SourceRound, ...]:
     """Return what the nodes of a reply say; each round but the last ends with tool calls."""
     rounds = [_OpenRound()]
     calls: list[_Call] = []
@@ -354,7 +364,7 @@ def rounds_of(nodes: Sequence[Node]) -> tuple[SourceRound, ...]:
                     calls.append(_Call(id or f"{node.id}:{len(calls)}", name, arguments))
                     rounds[-1].calls.append(calls[-1])
                 case ToolResult():
-                    call = _called(calls, part)
+                    call = _find_call(calls, part)
                     if call is None:
                         call = _Call(part.id or f"{node.id}:{len(calls)}", part.name, "")
                         calls.append(call)
@@ -363,19 +373,19 @@ def rounds_of(nodes: Sequence[Node]) -> tuple[SourceRound, ...]:
                     call.state = part.state
                 case NextRound():
                     rounds.append(_OpenRound())
-    return tuple(one.closed() for one in rounds)
+    return tuple(open_round.build_round() for open_round in rounds)
 
 
-def _called(calls: list[_Call], result: ToolResult) -> _Call | None:
+def _find_call(calls: list[_Call], result: ToolResult) -> _Call | None:
     """Return the call that a result belongs to: by its id, or else the best guess."""
     latest = calls[: -MAX_GUESSES - 1 : -1]
-    same = [one for one in latest if result.id and one.id == result.id]
-    waiting = [one for one in latest if one.state is None]
-    named = [one for one in waiting if one.name == result.name]
+    same = [call for call in latest if result.id and call.id == result.id]
+    waiting = [call for call in latest if call.state is None]
+    same_name = [call for call in waiting if call.name == result.name]
     if result.id:
-        return next(iter([*same, *named]), None)
-    answered = [one for one in latest if one.name == result.name]
-    return next(iter([*named, *waiting, *answered]), None)
+        return next(iter([*same, *same_name]), None)
+    answered_calls = [call for call in latest if call.name == result.name]
+    return next(iter([*same_name, *waiting, *answered_calls]), None)
 
 
 MAX_GUESSES = 200  # calls among which the one of a result is looked for

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
-from chatapp.upstream.wire.chat_parameters import InvalidParameters, checked
+from chatapp.upstream.wire.chat_parameters import InvalidParameters, clean_parameters
 
 MAX_LINE = 300  # characters of a title or name
 MAX_ID = 100
@@ -38,7 +38,7 @@ def mapping(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def listed(value: object) -> list[Any]:
+def as_list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
@@ -64,38 +64,38 @@ def identifier(value: object) -> str:
     """Return a short id; "" if there is none."""
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63:
         return str(value)
-    found = text(value)
-    return found if len(found) <= MAX_ID else f"sha256:{sha256(found.encode()).hexdigest()}"
+    id_text = text(value)
+    return id_text if len(id_text) <= MAX_ID else f"sha256:{sha256(id_text.encode()).hexdigest()}"
 
 
 def number(value: object) -> float | None:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
     try:
-        found = float(value)
+        converted = float(value)
     except OverflowError:
         return None
-    return found if math.isfinite(found) else None
+    return converted if math.isfinite(converted) else None
 
 
 def count(value: object) -> int | None:
     """Return a number of bytes or the like."""
-    found = number(value)
-    return int(found) if found is not None and 0 <= found < 2**53 else None
+    amount = number(value)
+    return int(amount) if amount is not None and 0 <= amount < 2**53 else None
 
 
 def moment(value: object, left_out: Counter[str]) -> datetime | None:
     """Read seconds or smaller units since 1970, or ISO 8601. Counts what is not a date."""
     if not value:
         return None
-    found = _of_number(value) if number(value) is not None else _of_text(value)
-    if found is None or not EARLIEST <= found < LATEST:
+    parsed = _parse_number(value) if number(value) is not None else _parse_text(value)
+    if parsed is None or not EARLIEST <= parsed < LATEST:
         left_out["date"] += 1
         return None
-    return found
+    return parsed
 
 
-def _of_number(value: object) -> datetime | None:
+def _parse_number(value: object) -> datetime | None:
     seconds = number(value) or 0.0
     unit = next((unit for start, unit in _UNITS if seconds >= start), 1)
     try:
@@ -104,34 +104,34 @@ def _of_number(value: object) -> datetime | None:
         return None
 
 
-def _of_text(value: object) -> datetime | None:
+def _parse_text(value: object) -> datetime | None:
     try:
-        found = datetime.fromisoformat(text(value)[:40])
-        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+        parsed = datetime.fromisoformat(text(value)[:40])
+        return parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
 
 
 def parameters(value: object, left_out: Counter[str]) -> dict[str, object]:
     """Return request parameters by our names. Counts those that are set but not known here."""
-    given = mapping(value)
-    found: dict[str, object] = {}
+    values = mapping(value)
+    known_parameters: dict[str, object] = {}
     extra: dict[str, object] = {}
-    for name, one in given.items():
-        if one is None or one == "" or one == []:
+    for name, setting in values.items():
+        if setting is None or setting == "" or setting == []:
             continue
-        known = _PARAMETERS.get(name)
-        candidate = {known: one} if known else {"extra": {name: one}}
-        if (known or name in _EXTRAS) and _is_valid(candidate):
-            (found if known else extra)[known or name] = storable(one)
+        own_name = _PARAMETERS.get(name)
+        candidate = {own_name: setting} if own_name else {"extra": {name: setting}}
+        if (own_name or name in _EXTRAS) and _is_valid(candidate):
+            (known_parameters if own_name else extra)[own_name or name] = storable(setting)
         else:
             left_out["parameter"] += 1
-    return found | ({"extra": extra} if extra else {})
+    return known_parameters | ({"extra": extra} if extra else {})
 
 
 def _is_valid(candidate: Mapping[str, object]) -> bool:
     try:
-        return bool(checked(candidate))
+        return bool(clean_parameters(candidate))
     except InvalidParameters:
         return False
 
@@ -147,5 +147,5 @@ def storable(value: object, depth: int = 0) -> Any:
     if depth >= MAX_DEPTH:
         return None
     if isinstance(value, list):
-        return [storable(one, depth + 1) for one in value]
-    return {text(name): storable(one, depth + 1) for name, one in mapping(value).items()}
+        return [storable(child, depth + 1) for child in value]
+    return {text(name): storable(child, depth + 1) for name, child in mapping(value).items()}

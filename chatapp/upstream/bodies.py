@@ -16,14 +16,14 @@ WHOLE_BODY_SECONDS = 10.0  # for a body that is not a stream
 _SNIFFED_BYTES = 6
 
 
-def reads(response: httpx.Response) -> AsyncGenerator[bytes]:
+def iterate_body(response: httpx.Response) -> AsyncGenerator[bytes]:
     """Iterate over the body as it is read, decompressed if the upstream compressed it anyway.
 
     Iterating raises `UpstreamFailed` if the body can't or must not be decompressed.
     """
     # Not `aiter_raw`, because httpx drops empty parts, and `Body.at_once` needs them.
     raw = cast(AsyncGenerator[bytes], aiter(cast(httpx.AsyncByteStream, response.stream)))
-    return raw if is_plain(response) else _unpacked(raw, _coding(response))
+    return raw if is_plain(response) else _decompress(raw, _coding(response))
 
 
 def is_plain(response: httpx.Response) -> bool:
@@ -35,7 +35,7 @@ def _coding(response: httpx.Response) -> str:
     return str(response.headers.get("content-encoding", "")).strip().lower()
 
 
-async def _unpacked(raw: AsyncGenerator[bytes], coding: str) -> AsyncGenerator[bytes]:
+async def _decompress(raw: AsyncGenerator[bytes], coding: str) -> AsyncGenerator[bytes]:
     unpacker = Unpacker(coding)
     async with aclosing(raw):
         async for data in raw:
@@ -45,11 +45,11 @@ async def _unpacked(raw: AsyncGenerator[bytes], coding: str) -> AsyncGenerator[b
 
 async def read_at_most(limit: int, response: httpx.Response, seconds: float) -> bytes:
     """Return up to `limit` bytes of a body, or less if they take longer than `seconds`."""
-    async with aclosing(reads(response)) as pieces:
-        return await joined(limit, pieces, seconds)
+    async with aclosing(iterate_body(response)) as pieces:
+        return await join_pieces(limit, pieces, seconds)
 
 
-async def joined(limit: int, pieces: AsyncGenerator[bytes], seconds: float) -> bytes:
+async def join_pieces(limit: int, pieces: AsyncGenerator[bytes], seconds: float) -> bytes:
     """Join pieces up to `limit` bytes, or as many as come within `seconds`."""
     body = bytearray()
     with suppress(TimeoutError, httpx.RequestError, UpstreamFailed):
@@ -61,7 +61,7 @@ async def joined(limit: int, pieces: AsyncGenerator[bytes], seconds: float) -> b
     return bytes(body[:limit])
 
 
-async def beginning_of(pieces: AsyncGenerator[bytes]) -> bytes:
+async def read_beginning(pieces: AsyncGenerator[bytes]) -> bytes:
     """Return enough of a body to tell what it is, without leading white space or BOM."""
     body = b""
     with suppress(httpx.RequestError, UpstreamFailed):
@@ -70,7 +70,7 @@ async def beginning_of(pieces: AsyncGenerator[bytes]) -> bytes:
     return body
 
 
-async def after_start(start: bytes, pieces: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
+async def prepend_start(start: bytes, pieces: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
     """Iterate over a body after its `start` has been read."""
     yield start
     async for data in pieces:

@@ -21,10 +21,10 @@ from urllib.parse import urlencode
 import httpx
 
 from chatapp.upstream.bodies import WHOLE_BODY_SECONDS, read_at_most
-from chatapp.upstream.failures import MAX_ERROR_BYTES, error_of, transport_error
+from chatapp.upstream.failures import MAX_ERROR_BYTES, build_error, transport_error
 from chatapp.upstream.network import RequestBody, Transport
 from chatapp.upstream.recordings import Read, Recording
-from chatapp.upstream.streams import AtOnce, ReplyBody
+from chatapp.upstream.streams import EventCallback, ReplyBody
 from chatapp.upstream.wire.decoder import EventDecoder
 from chatapp.upstream.wire.dialects import NO_OPTIONS, ChatMessage, RequestOptions
 from chatapp.upstream.wire.endpoint import Endpoint
@@ -50,7 +50,7 @@ CONNECT_SECONDS = 10.0
 IDLE_SECONDS = 120.0
 USAGE_SECONDS = 30.0  # to wait for usage after the model has finished
 LIST_SECONDS = 10.0
-KEPT_SECONDS = 30.0  # how long an idle connection is kept, to save looking up its host again
+KEEP_ALIVE_SECONDS = 30.0  # how long an idle connection is kept, to save looking up its host again
 
 _MAX_RECORDING_BYTES = 64 * 1024 * 1024
 _MAX_LIST_BYTES = 8 * 1024 * 1024
@@ -73,7 +73,7 @@ class UpstreamClient:
         self._idle_seconds = idle_seconds
         self._usage_seconds = usage_seconds
         self._http = httpx.AsyncClient(
-            transport=Transport(KEPT_SECONDS),
+            transport=Transport(KEEP_ALIVE_SECONDS),
             # Cookies would be shared between people's requests.
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         )
@@ -88,7 +88,7 @@ class UpstreamClient:
         model: str,
         messages: Sequence[ChatMessage],
         options: RequestOptions = NO_OPTIONS,
-        at_once: AtOnce | None = None,
+        at_once: EventCallback | None = None,
     ) -> AsyncIterator[AsyncIterator[list[Event]]]:
         """Request a reply; yields an iterator over its events, a list for each read.
 
@@ -113,14 +113,16 @@ class UpstreamClient:
             timed_out = failed.error.kind is ErrorKind.TIMED_OUT
             silence = self._silence_timeout(endpoint)
             event = TimedOut(silence) if timed_out else Failed(failed.error)
-            yield _only([*refused, event])
+            yield _yield_once([*refused, event])
             return
         try:
             decoder = EventDecoder(endpoint.secret, options.choices, options.tool_names)
             silence = self._silence_timeout(endpoint)
             body = ReplyBody(response, decoder, silence, self._usage_seconds, at_once)
             batches = body.events()
-            async with aclosing(_after(refused, batches) if refused else batches) as events:
+            async with aclosing(
+                _prepend_events(refused, batches) if refused else batches
+            ) as events:
                 yield events
         finally:
             await response.aclose()
@@ -136,7 +138,7 @@ class UpstreamClient:
             async with asyncio.timeout(LIST_SECONDS):
                 for _ in range(_MAX_PAGES):
                     page = await self._model_page(endpoint, path)
-                    news = {one.id: one for one in page.models if one.id not in models}
+                    news = {model.id: model for model in page.models if model.id not in models}
                     models |= news
                     if not (page.next_after and news and len(models) < MAX_MODELS):
                         break
@@ -144,9 +146,9 @@ class UpstreamClient:
         except TimeoutError as error:
             message = f"sent no list of models within {LIST_SECONDS:g} seconds"
             failed = UpstreamFailed(UpstreamError(ErrorKind.TIMED_OUT, message))
-            _go_on_with(models, failed, error)
+            _log_or_raise(models, failed, error)
         except UpstreamFailed as failed:
-            _go_on_with(models, failed)
+            _log_or_raise(models, failed)
         else:
             if page.next_after:
                 logger.warning("A list of models did not end after %d models", len(models))
@@ -159,7 +161,7 @@ class UpstreamClient:
         finally:
             await response.aclose()
         if response.status_code != 200:
-            raise UpstreamFailed(error_of(response, body, endpoint.secret))
+            raise UpstreamFailed(build_error(response, body, endpoint.secret))
         page = model_page(body)
         for name in page.too_long:
             logger.warning("Left out a model whose id is too long: %s", name)
@@ -233,13 +235,13 @@ class UpstreamClient:
             error_body = await read_at_most(MAX_ERROR_BYTES, response, WHOLE_BODY_SECONDS)
         finally:
             await response.aclose()
-        raise UpstreamFailed(error_of(response, error_body, endpoint.secret))
+        raise UpstreamFailed(build_error(response, error_body, endpoint.secret))
 
     def _silence_timeout(self, endpoint: Endpoint) -> float:
         return endpoint.silence_seconds or self._idle_seconds
 
 
-def _go_on_with(
+def _log_or_raise(
     models: Collection[str], failed: UpstreamFailed, cause: Exception | None = None
 ) -> None:
     """Log the failure of a later page of models; raise that of the first one."""
@@ -251,11 +253,11 @@ def _go_on_with(
 _url = lru_cache(httpx.URL)  # parsing a URL takes as long as sending a request
 
 
-async def _only(events: list[Event]) -> AsyncIterator[list[Event]]:
+async def _yield_once(events: list[Event]) -> AsyncIterator[list[Event]]:
     yield events
 
 
-async def _after(
+async def _prepend_events(
     first: list[Event], batches: AsyncGenerator[list[Event]]
 ) -> AsyncGenerator[list[Event]]:
     async with aclosing(batches):

@@ -15,7 +15,7 @@ from typing import cast
 
 import httpx
 
-from chatapp.upstream.os_errors import words_of
+from chatapp.upstream.os_errors import describe_error
 
 _MAX_BUFFERED = 256 * 1024  # unread bytes before reading from the socket is paused
 _MAX_AT_ONCE = 16 * 1024  # bytes of a read that may be processed in `data_received`
@@ -36,7 +36,7 @@ class Stream(asyncio.Protocol):
         self._timer: asyncio.TimerHandle | None = None
         self._is_paused = self._has_ended = self._is_full = False
         self._error: Exception | None = None
-        self._take: Callable[[bytes], bool] | None = None
+        self._on_data: Callable[[bytes], bool] | None = None
         self._context: Context
         self._silence_seconds: float | None = None
 
@@ -46,8 +46,13 @@ class Stream(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
-        if self._take and len(data) <= _MAX_AT_ONCE and self._reading and not self._reading.done():
-            self._give(data)
+        if (
+            self._on_data
+            and len(data) <= _MAX_AT_ONCE
+            and self._reading
+            and not self._reading.done()
+        ):
+            self._deliver(data)
             return
         self._received += data
         self._wake(self._reading)
@@ -83,7 +88,7 @@ class Stream(asyncio.Protocol):
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         """Return the received bytes, b"" at the end. Raises `ReadTimeout` and `ReadError`."""
         if not self._received and not self._has_ended:
-            await self._until_received(timeout)
+            await self._wait_for_data(timeout)
         if not self._received:
             if self._error:
                 raise httpx.ReadError(str(self._error)) from self._error
@@ -95,15 +100,15 @@ class Stream(asyncio.Protocol):
             self._transport.resume_reading()
         return data
 
-    async def read_head(self, most: int, timeout: float | None = None) -> bytes:
+    async def read_head(self, max_bytes: int, timeout: float | None = None) -> bytes:
         """Read exactly to the end of a response's head.
 
-        Returns the bytes received so far if there are more than `most`, or if the stream ends.
+        Returns the bytes received so far if there are more than `max_bytes`, or if the stream ends.
         """
         while not (end := _HEAD_END.search(self._received)):
-            if self._has_ended or len(self._received) > most:
+            if self._has_ended or len(self._received) > max_bytes:
                 return await self.read(len(self._received), timeout)
-            await self._until_received(timeout)
+            await self._wait_for_data(timeout)
         return await self.read(end.end(), timeout)
 
     async def write(self, data: bytes, timeout: float | None = None) -> None:
@@ -139,7 +144,7 @@ class Stream(asyncio.Protocol):
         except TimeoutError as error:
             raise httpx.ConnectTimeout(str(error)) from error
         except OSError as error:  # includes ssl.SSLError
-            raise httpx.ConnectError(words_of(error)) from error
+            raise httpx.ConnectError(describe_error(error)) from error
         assert transport
         self._transport = transport
 
@@ -148,34 +153,35 @@ class Stream(asyncio.Protocol):
         self._cancel_timer()
         self._transport.abort()
 
-    async def offer(self, take: Callable[[bytes], bool], timeout: float | None) -> bool:
-        """Pass data to `take` within `data_received`, without waking a task.
+    async def offer(self, on_data: Callable[[bytes], bool], timeout: float | None) -> bool:
+        """Pass data to `on_data` within `data_received`, without waking a task.
 
-        Returns True once `take` returned False, and False as soon as there is something to `read`.
+        Returns True once `on_data` returned False, and False as soon as there is something to
+        `read`.
         """
         if self._received or self._has_ended:
             return False
-        self._take, self._context, self._silence_seconds = take, copy_context(), timeout
+        self._on_data, self._context, self._silence_seconds = on_data, copy_context(), timeout
         try:
-            return await self._until_received(timeout)
+            return await self._wait_for_data(timeout)
         finally:
-            self._take = None
+            self._on_data = None
 
-    def _give(self, data: bytes) -> None:
-        assert self._take
+    def _deliver(self, data: bytes) -> None:
+        assert self._on_data
         assert self._reading
         try:
-            wants_more = self._context.run(self._take, data)
+            wants_more = self._context.run(self._on_data, data)
         except Exception as error:  # noqa: BLE001 - raised in the waiting task
             self._reading.set_exception(error)
             return
         if not wants_more:
-            self._take = None
+            self._on_data = None
             self._wake(self._reading, True)
         elif self._silence_seconds is not None:
             self._read_deadline = self._loop.time() + self._silence_seconds
 
-    async def _until_received(self, timeout: float | None) -> bool:
+    async def _wait_for_data(self, timeout: float | None) -> bool:
         self._reading = self._loop.create_future()
         if timeout is not None:
             self._read_deadline = self._loop.time() + timeout

@@ -2,13 +2,13 @@
 
 import httpx
 
-from chatapp.upstream.os_errors import words_of
+from chatapp.upstream.os_errors import describe_error
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError, clean, error_of_response
 
 MAX_ERROR_BYTES = 64 * 1024  # of an error body
 
 
-def error_of(response: httpx.Response, body: bytes, secret: str) -> UpstreamError:
+def build_error(response: httpx.Response, body: bytes, secret: str) -> UpstreamError:
     return error_of_response(response.status_code, response.headers, body, secret)
 
 
@@ -22,5 +22,5 @@ def transport_error(error: Exception, secret: str) -> UpstreamError:
         ):  # the error's text quotes the header with the key
             kind, message = ErrorKind.BAD_REQUEST, "the API key contains invalid characters"
         case _:
-            kind, message = ErrorKind.UNREACHABLE, words_of(error)
+            kind, message = ErrorKind.UNREACHABLE, describe_error(error)
     return UpstreamError(kind, clean(message, secret=secret))

@@ -28,7 +28,7 @@ SECONDS = 60.0
 _NICENESS = 15  # nice(2): streaming processes go first
 
 
-async def known_prices(base_url: str, models: Sequence[str]) -> list[ListedModel]:
+async def find_known_models(base_url: str, models: Sequence[str]) -> list[ListedModel]:
     """Return those of these models that the library knows at this address."""
     if not base_url.startswith("https://") or not models:  # the library knows only https
         return []
@@ -49,14 +49,14 @@ async def known_prices(base_url: str, models: Sequence[str]) -> list[ListedModel
         if process.returncode is None:
             process.kill()
             await process.wait()
-    return [_listed(model, known) for model, known in json.loads(output or b"{}").items()]
+    return [_build_model(model, figures) for model, figures in json.loads(output or b"{}").items()]
 
 
-def looked_up(base_url: str, models: Sequence[str]) -> dict[str, dict[str, int | None]]:
+def look_up_models(base_url: str, models: Sequence[str]) -> dict[str, dict[str, int | None]]:
     """Look the models up in this process; returns figures by model id."""
     from genai_prices.data_snapshot import get_snapshot
 
-    found = {}
+    figures = {}
     snapshot, now = get_snapshot(), datetime.now(UTC)
     for name in models:
         try:
@@ -64,14 +64,14 @@ def looked_up(base_url: str, models: Sequence[str]) -> dict[str, dict[str, int |
         except LookupError:
             continue
         prices = model.get_prices(now)
-        found[name] = {
+        figures[name] = {
             "input": _nano(prices, "input_mtok"),
             "output": _nano(prices, "output_mtok"),
             "cached": _nano(prices, "cache_read_mtok"),
             "cache_write": _nano(prices, "cache_write_mtok"),
             "context_tokens": model.context_window,
         }
-    return found
+    return figures
 
 
 def _nano(prices: object, name: str) -> int | None:
@@ -80,15 +80,15 @@ def _nano(prices: object, name: str) -> int | None:
     return int(dollars * NANO_DOLLARS) if isinstance(dollars, Decimal) else None
 
 
-def _listed(model: str, known: Mapping[str, int | None]) -> ListedModel:
-    read, written = known["input"], known["output"]
+def _build_model(model: str, figures: Mapping[str, int | None]) -> ListedModel:
+    read, written = figures["input"], figures["output"]
     price = None
     if read is not None and written is not None:
-        price = ListedPrice(read, written, known["cached"], known["cache_write"])
-    return ListedModel(model, context_tokens=known["context_tokens"], price=price)
+        price = ListedPrice(read, written, figures["cached"], figures["cache_write"])
+    return ListedModel(model, context_tokens=figures["context_tokens"], price=price)
 
 
 if __name__ == "__main__":
     os.nice(_NICENESS)
     request = json.load(sys.stdin)
-    json.dump(looked_up(request["base_url"], request["models"]), sys.stdout)
+    json.dump(look_up_models(request["base_url"], request["models"]), sys.stdout)

@@ -17,7 +17,7 @@ import h11
 import httpx
 
 from chatapp.upstream.connection import Stream
-from chatapp.upstream.os_errors import words_of
+from chatapp.upstream.os_errors import describe_error
 from chatapp.upstream.proxies import Proxies, Proxy
 from chatapp.upstream.resolver import Resolver
 from chatapp.upstream.wire import chunked
@@ -33,16 +33,16 @@ _PORTS = {"http": 80, "https": 443}
 class Transport(httpx.AsyncBaseTransport):
     """A transport that uses the proxies of the environment."""
 
-    def __init__(self, kept_seconds: float) -> None:
-        self.connections = Connections(kept_seconds)
+    def __init__(self, keep_alive_seconds: float) -> None:
+        self.connections = Connections(keep_alive_seconds)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         timeouts = request.extensions["timeout"]
-        with _httpx_errors():
+        with _translate_errors():
             connection = await self.connections.get(request.url, timeouts["connect"])
             head = await connection.ask(request)
-        closed = partial(self.connections.release, connection)
-        body = Body(connection, head, timeouts["read"], closed)
+        on_close = partial(self.connections.release, connection)
+        body = Body(connection, head, timeouts["read"], on_close)
         return httpx.Response(
             head.status_code,
             headers=head.headers.raw_items(),
@@ -84,11 +84,11 @@ class Connection:
             # RFC 9112, section 3.2.2: to a proxy, the target is the whole URL.
             target = b"http://" + request.url.netloc + target
             headers = [*headers, *self.proxy.headers]
-        with _closed_if_it_fails(self.stream):
+        with _close_on_failure(self.stream):
             head = send(h11.Request(method=request.method, target=target, headers=headers))
             # An upstream that closes early may have sent a response that says why.
             with contextlib.suppress(httpx.WriteError):
-                await self._write(head, _body_of(request), timeouts["write"])
+                await self._write(head, _get_body(request), timeouts["write"])
             return await self._head(timeouts["read"])
 
     async def _write(
@@ -148,8 +148,8 @@ class Connection:
 class Connections:
     """A pool: after a request, each connection is kept for the next one to the same origin."""
 
-    def __init__(self, kept_seconds: float) -> None:
-        self._kept_seconds = kept_seconds
+    def __init__(self, keep_alive_seconds: float) -> None:
+        self._keep_alive_seconds = keep_alive_seconds
         self._network = Network()
         self._proxies = Proxies()
         self._ssl_context = httpx.create_ssl_context()
@@ -187,7 +187,7 @@ class Connections:
         stream = await self._connect(proxy.url if proxy else url, timeout)
         if not proxy or url.scheme == "http":
             return Connection(origin, stream, proxy)
-        with _closed_if_it_fails(stream):
+        with _close_on_failure(stream):
             await Connection(origin, stream).open_tunnel(f"{host}:{port}".encode(), proxy, timeout)
             await stream.start_tls(self._ssl_context, host, timeout)
         return Connection(origin, stream)
@@ -200,7 +200,7 @@ class Connections:
         host, port = url.raw_host.decode("ascii"), url.port or _PORTS[url.scheme]
         stream = await self._network.connect(host, port, timeout)
         if url.scheme == "https":
-            with _closed_if_it_fails(stream):
+            with _close_on_failure(stream):
                 await stream.start_tls(self._ssl_context, host, timeout)
         return stream
 
@@ -211,7 +211,7 @@ class Connections:
             return
         idle = self._idle[connection.origin]
         loop = asyncio.get_running_loop()
-        connection.end = loop.call_later(self._kept_seconds, self._close_oldest, idle)
+        connection.end = loop.call_later(self._keep_alive_seconds, self._close_oldest, idle)
         idle.append(connection)
 
     def _close_oldest(self, idle: list[Connection]) -> None:
@@ -244,7 +244,7 @@ class RequestBody(httpx.AsyncByteStream):
                 await asyncio.sleep(0)
 
 
-def _body_of(request: httpx.Request) -> RequestBody:
+def _get_body(request: httpx.Request) -> RequestBody:
     body = request.stream
     return body if isinstance(body, RequestBody) else RequestBody([request.read()])
 
@@ -262,11 +262,11 @@ class Body(httpx.AsyncByteStream):
         connection: Connection,
         head: h11.Response,
         silence_seconds: float | None,
-        closed: Callable[[], None],
+        on_close: Callable[[], None],
     ) -> None:
         self.at_once: Callable[[bytes], bool] | None = None
         self._http, self._stream = connection.http, connection.stream
-        self._closed: Callable[[], None] | None = closed  # called once
+        self._on_close: Callable[[], None] | None = on_close  # called once
         self._silence_seconds = silence_seconds
         self._coding = chunked.Decoder()
         codings = [value.lower() for name, value in head.headers if name == b"transfer-encoding"]
@@ -274,10 +274,10 @@ class Body(httpx.AsyncByteStream):
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         http, stream = self._http, self._stream
-        with _httpx_errors():
+        with _translate_errors():
             while self._is_chunked and not self._coding.is_over:
                 if self.at_once:
-                    was_declined = await stream.offer(self._take, self._silence_seconds)
+                    was_declined = await stream.offer(self._decode_at_once, self._silence_seconds)
                     self.at_once = None
                     if was_declined:
                         yield b""
@@ -287,8 +287,8 @@ class Body(httpx.AsyncByteStream):
                     break
                 if part := self._coding.receive_data(data):
                     yield part
-            if self._coding.rest:
-                http.receive_data(self._coding.rest)
+            if self._coding.trailing_bytes:
+                http.receive_data(self._coding.trailing_bytes)
             while True:
                 event = http.next_event()
                 if event is h11.NEED_DATA:
@@ -300,18 +300,18 @@ class Body(httpx.AsyncByteStream):
 
     async def aclose(self) -> None:
         """Close without awaiting, so that a cancellation can't interrupt it."""
-        closed, self._closed = self._closed, None
-        if closed:
-            closed()
+        on_close, self._on_close = self._on_close, None
+        if on_close:
+            on_close()
 
-    def _take(self, data: bytes) -> bool:
+    def _decode_at_once(self, data: bytes) -> bool:
         assert self.at_once
         part = self._coding.receive_data(data)
         return (not part or self.at_once(part)) and not self._coding.is_over
 
 
 @contextlib.contextmanager
-def _httpx_errors() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     """Raise protocol errors as httpx's."""
     try:
         yield
@@ -322,7 +322,7 @@ def _httpx_errors() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _closed_if_it_fails(stream: Stream) -> Iterator[None]:
+def _close_on_failure(stream: Stream) -> Iterator[None]:
     """Close the stream if the block fails or is cancelled."""
     has_failed = True
     try:
@@ -348,14 +348,14 @@ class Network:
         """Connect to the first address that works. Raises `ConnectTimeout` and `ConnectError`."""
         try:
             async with asyncio.timeout(timeout):
-                return await _connected(await self._resolver.addresses(host), port)
+                return await _connect_to_any(await self._resolver.addresses(host), port)
         except TimeoutError as error:
             raise httpx.ConnectTimeout(str(error)) from error
         except (OSError, UnicodeError) as error:
-            raise httpx.ConnectError(words_of(error)) from error
+            raise httpx.ConnectError(describe_error(error)) from error
 
 
-async def _connected(addresses: list[str], port: int) -> Stream:
+async def _connect_to_any(addresses: list[str], port: int) -> Stream:
     loop = asyncio.get_running_loop()
     *others, last = addresses
     for address in others:

@@ -13,7 +13,7 @@ UNREACHABLE = {errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EADD
 _NUMBER = re.compile(r"\[(Errno -?\d+|SSL[^]]*)\] ")
 
 
-def words_of(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """Return a clause such as "the connection was refused"."""
     match error:
         case ConnectionRefusedError():

@@ -1,4 +1,4 @@
-"""Which proxy a request uses, by the environment: HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY.
+"""The proxy of a request, by the environment: HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY.
 
 This machine is always reached directly.
 """

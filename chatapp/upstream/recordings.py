@@ -27,7 +27,7 @@ from chatapp.upstream.wire.errors import MIN_SECRET_LENGTH
 
 VERSION = 1
 
-_KEPT_HEADERS = ("content-type", "content-encoding", "retry-after", "server", "via")
+_RECORDED_HEADERS = ("content-type", "content-encoding", "retry-after", "server", "via")
 
 
 class MalformedRecording(ValueError):
@@ -65,21 +65,23 @@ class Recording:
         secret: str,
     ) -> Self:
         """Make a recording without the `secret`. `headers` must ignore case, as httpx's do."""
-        kept = {name: headers[name] for name in _KEPT_HEADERS if name in headers}
+        safe_headers = {name: headers[name] for name in _RECORDED_HEADERS if name in headers}
         if len(secret) >= MIN_SECRET_LENGTH:
-            kept = {name: value.replace(secret, "***") for name, value in kept.items()}
-            reads = _without(secret.encode(), list(reads))
-        return cls(dialect, model, tuple(reads), status, kept, is_cut)
+            safe_headers = {
+                name: value.replace(secret, "***") for name, value in safe_headers.items()
+            }
+            reads = _blank_out(secret.encode(), list(reads))
+        return cls(dialect, model, tuple(reads), status, safe_headers, is_cut)
 
     @classmethod
     def parse(cls, text: str) -> Self:
         """Parse the output of `dump`. Raises `MalformedRecording`."""
         first, *lines = text.split("\n")
-        head = _line_of(first, 1, _Head)
+        head = _parse_line(first, 1, _Head)
         if head.recording != VERSION:
             raise MalformedRecording(f"version {head.recording}; this app reads {VERSION}")
         numbered = ((line, number) for number, line in enumerate(lines, start=2) if line.strip())
-        reads = [_line_of(line, number, _Line).read() for line, number in numbered]
+        reads = [_parse_line(line, number, _Line).read() for line, number in numbered]
         return cls(head.dialect, head.model, tuple(reads), head.status, head.headers, head.is_cut)
 
     def dump(self) -> str:
@@ -92,7 +94,7 @@ class Recording:
             "headers": dict(self.headers),
             "is_cut": self.is_cut,
         }
-        lines = [head, *({"at": round(r.at, 6), **_written(r.data)} for r in self.reads)]
+        lines = [head, *({"at": round(r.at, 6), **_encode_data(r.data)} for r in self.reads)]
         return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
 
     @property
@@ -128,21 +130,21 @@ class _Line(msgspec.Struct):
 _Kind = TypeVar("_Kind", _Head, _Line)
 
 
-def _line_of(line: str, number: int, kind: type[_Kind]) -> _Kind:
+def _parse_line(line: str, number: int, kind: type[_Kind]) -> _Kind:
     try:
         return msgspec.json.decode(line, type=kind)
     except (ValueError, RecursionError) as error:
         raise MalformedRecording(f"line {number}: {error}") from error
 
 
-def _written(data: bytes) -> dict[str, Any]:
+def _encode_data(data: bytes) -> dict[str, Any]:
     try:
         return {"text": data.decode()}
     except UnicodeDecodeError:  # cut inside a character, or compressed
         return {"base64": base64.b64encode(data).decode()}
 
 
-def _without(secret: bytes, reads: list[Read]) -> list[Read]:
+def _blank_out(secret: bytes, reads: list[Read]) -> list[Read]:
     """Blank out the secret, even if split over reads; every read keeps its length."""
     body = b"".join(read.data for read in reads).replace(secret, b"*" * len(secret))
     blotted, start = [], 0

@@ -41,13 +41,13 @@ class Resolver:
         look_up: asyncio.Future[list[str]] = loop.create_future()
 
         def run() -> None:
-            found: list[str] | Exception
+            result: list[str] | Exception
             try:
-                found = _found(host)
+                result = _resolve(host)
             except (OSError, UnicodeError) as error:
-                found = error
+                result = error
             with suppress(RuntimeError):  # the loop is closed
-                loop.call_soon_threadsafe(_settle, look_up, found)
+                loop.call_soon_threadsafe(_settle, look_up, result)
 
         # A daemon thread, so that the process does not wait for it on exit.
         threading.Thread(target=run, name=f"look-up of {host}", daemon=True).start()
@@ -63,14 +63,14 @@ def _is_address(host: str) -> bool:
     return False
 
 
-def _found(host: str) -> list[str]:
-    found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+def _resolve(host: str) -> list[str]:
+    entries = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(address[0]) for *_, address in entries))
 
 
-def _settle(look_up: "asyncio.Future[list[str]]", found: list[str] | Exception) -> None:
-    if isinstance(found, list):
-        look_up.set_result(found)
+def _settle(look_up: "asyncio.Future[list[str]]", result: list[str] | Exception) -> None:
+    if isinstance(result, list):
+        look_up.set_result(result)
     else:
-        look_up.set_exception(found)
+        look_up.set_exception(result)
         look_up.exception()  # mark it as retrieved: maybe nobody waits any more

@@ -13,14 +13,14 @@ import httpx
 
 from chatapp.upstream.bodies import (
     WHOLE_BODY_SECONDS,
-    after_start,
-    beginning_of,
     is_plain,
-    joined,
+    iterate_body,
+    join_pieces,
     media_type,
-    reads,
+    prepend_start,
+    read_beginning,
 )
-from chatapp.upstream.failures import MAX_ERROR_BYTES, error_of, transport_error
+from chatapp.upstream.failures import MAX_ERROR_BYTES, build_error, transport_error
 from chatapp.upstream.network import BODY, Body
 from chatapp.upstream.wire.decoder import EventDecoder
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError, UpstreamFailed
@@ -36,7 +36,7 @@ _LATE_USAGE_SECONDS = 0.5  # the same, if usage may still come
 
 # Called with the events of a read in the same iteration of the event loop in which it arrived;
 # returns whether it took them. Other events are yielded by the iterator.
-AtOnce = Callable[[list[Event]], bool]
+EventCallback = Callable[[list[Event]], bool]
 
 
 @dataclass(slots=True)
@@ -47,31 +47,31 @@ class ReplyBody:
     decoder: EventDecoder
     silence_seconds: float  # timeout between bytes
     usage_seconds: float  # to wait for usage after the model has finished
-    at_once: AtOnce | None = None
-    _not_taken: list[Event] = field(default_factory=list, init=False)
+    at_once: EventCallback | None = None
+    _pending_events: list[Event] = field(default_factory=list, init=False)
 
     def events(self) -> AsyncGenerator[list[Event]]:
         """Iterate over the events, a list for each read."""
         if media_type(self.response) == "text/event-stream":
-            return self._streamed(reads(self.response))
-        return self._sniffed()
+            return self._read_stream(iterate_body(self.response))
+        return self._sniff_events()
 
-    async def _sniffed(self) -> AsyncGenerator[list[Event]]:
+    async def _sniff_events(self) -> AsyncGenerator[list[Event]]:
         """Yield the events of a body without the media type of a stream, which may still be one.
 
         In the reverse case, the decoder notices that a stream is something else.
         """
-        async with aclosing(reads(self.response)) as body:
-            start = await beginning_of(body)
+        async with aclosing(iterate_body(self.response)) as body:
+            start = await read_beginning(body)
             if is_stream(start):
-                events = self._streamed(after_start(start, body))
+                events = self._read_stream(prepend_start(start, body))
             else:
-                events = self._whole(start, body)
+                events = self._read_whole(start, body)
             async with aclosing(events):
                 async for batch in events:
                     yield batch
 
-    async def _streamed(self, body: AsyncGenerator[bytes]) -> AsyncGenerator[list[Event]]:
+    async def _read_stream(self, body: AsyncGenerator[bytes]) -> AsyncGenerator[list[Event]]:
         """Yield the events of an event stream."""
         decoder = self.decoder
         last: list[Event] = [Failed(UpstreamError(ErrorKind.EMPTY))]
@@ -82,19 +82,19 @@ class ReplyBody:
             try:
                 async for data in body:
                     last = []
-                    events = self._not_taken + decoder.receive_data(data)
-                    self._not_taken = []
+                    events = self._pending_events + decoder.receive_data(data)
+                    self._pending_events = []
                     if events:
                         yield events
                     if decoder.has_finished or decoder.is_over:
                         seconds = TAIL_SECONDS if decoder.has_usage else self.usage_seconds
-                        async with aclosing(_tail(body, decoder, seconds)) as tail:
+                        async with aclosing(_read_tail(body, decoder, seconds)) as tail:
                             async for events in tail:
                                 yield events
                         if decoder.has_finished or decoder.is_over:
                             break
                     if direct:
-                        direct.at_once = self._take
+                        direct.at_once = self._decode_at_once
             except httpx.ReadTimeout:
                 last = [TimedOut(self.silence_seconds)]
                 was_cut = True
@@ -107,16 +107,16 @@ class ReplyBody:
         if events := [*decoder.close(was_cut), *last]:
             yield events
 
-    def _take(self, data: bytes) -> bool:
+    def _decode_at_once(self, data: bytes) -> bool:
         """Process a part of an event stream at once; return whether to continue this way."""
         assert self.at_once
         events = self.decoder.receive_data(data)
         if events and not self.at_once(events):
-            self._not_taken = events
+            self._pending_events = events
             return False
         return not (self.decoder.has_finished or self.decoder.is_over)
 
-    async def _whole(
+    async def _read_whole(
         self, start: bytes, body: AsyncGenerator[bytes]
     ) -> AsyncGenerator[list[Event]]:
         """Yield the events of an answer that is not a stream: a reply as JSON, or an error."""
@@ -124,17 +124,17 @@ class ReplyBody:
         is_json = media_type(response) == "application/json" or start.startswith((b"{", b"["))
         limit = MAX_COMPLETION_BYTES if is_json else MAX_ERROR_BYTES
         seconds = self.silence_seconds if is_json else WHOLE_BODY_SECONDS
-        content = start + await joined(limit - len(start), body, seconds)
+        content = start + await join_pieces(limit - len(start), body, seconds)
         if not content:
             yield [Failed(UpstreamError(ErrorKind.EMPTY, status=response.status_code))]
         elif is_json and len(content) >= limit:
             yield decoder.fail(UpstreamError(ErrorKind.TOO_LARGE, f"sent over {limit} bytes"))
         else:
             completion = decoder.receive_completion(content) if is_json else None
-            yield completion or [Failed(error_of(response, content, decoder.secret))]
+            yield completion or [Failed(build_error(response, content, decoder.secret))]
 
 
-async def _tail(
+async def _read_tail(
     body: AsyncIterator[bytes], decoder: EventDecoder, seconds: float
 ) -> AsyncGenerator[list[Event]]:
     """Yield events after the finish, but don't wait forever: the reply is complete.
@@ -145,7 +145,7 @@ async def _tail(
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
         while not decoder.is_over:
-            data = await _next(body, deadline)
+            data = await _read_next(body, deadline)
             if not data:
                 return
             if events := decoder.receive_data(data):
@@ -155,13 +155,13 @@ async def _tail(
             if not (decoder.has_finished or decoder.is_over):
                 return
         end = loop.time() + (_LATE_USAGE_SECONDS if decoder.awaits_usage else _END_OF_BODY_SECONDS)
-        while data := await _next(body, end):
+        while data := await _read_next(body, end):
             if events := decoder.receive_data(data):
                 yield events
                 end = min(end, loop.time() + _END_OF_BODY_SECONDS)
 
 
-async def _next(body: AsyncIterator[bytes], deadline: float) -> bytes:
+async def _read_next(body: AsyncIterator[bytes], deadline: float) -> bytes:
     """Return the next part of a body, or b"" at its end. Raises `TimeoutError`."""
     async with asyncio.timeout_at(None if math.isinf(deadline) else deadline):
         return await anext(body, b"")

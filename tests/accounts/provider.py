@@ -65,13 +65,16 @@ class Provider:
         url = urlsplit(request.path)
         if url.path == "/.well-known/openid-configuration":
             paths = {"authorization": "authorize", "token": "token", "userinfo": "userinfo"}
-            found = {f"{name}_endpoint": f"{self.url}/{path}" for name, path in paths.items()}
+            endpoints = {f"{name}_endpoint": f"{self.url}/{path}" for name, path in paths.items()}
             methods = {"token_endpoint_auth_methods_supported": ["client_secret_post"]}
             respond(
-                request, found | methods | {"issuer": self.issuer, "jwks_uri": f"{self.url}/keys"}
+                request,
+                endpoints | methods | {"issuer": self.issuer, "jwks_uri": f"{self.url}/keys"},
             )
         elif url.path == "/authorize":
-            query = {name: one for name, [one] in parse_qs(url.query).items()}
+            query = {
+                name: parameter_value for name, [parameter_value] in parse_qs(url.query).items()
+            }
             forces_sign_in = query.get("prompt") == "login" and query.get("max_age") == "0"
             is_silent = self.session_since and (self.always_silent or not forces_sign_in)
             query["auth_time"] = str(self.session_since if is_silent else int(time.time()))
@@ -89,7 +92,7 @@ class Provider:
 
     def token(self, request: BaseHTTPRequestHandler) -> None:
         body = request.rfile.read(int(request.headers["Content-Length"])).decode()
-        sent = {name: one for name, [one] in parse_qs(body).items()}
+        sent = {name: parameter_value for name, [parameter_value] in parse_qs(body).items()}
         query = self.codes.pop(sent["code"], {})
         digest = sha256(sent.get("code_verifier", "").encode()).digest()
         challenge = urlsafe_b64encode(digest).decode().rstrip("=")
@@ -140,15 +143,15 @@ def sign_in(provider: Provider, client: Client | None = None, **claims: Any) -> 
     client = client or Client(headers={"host": "localhost"})
     there = client.get("/accounts/by/oidc/").headers["location"]
     assert there.startswith(f"{provider.url}/authorize?")
-    client.answer = returned(client, there)  # type: ignore[attr-defined]
+    client.answer = follow_return(client, there)  # type: ignore[attr-defined]
     return client
 
 
-def name_of(client: Client) -> str:
+def get_signed_in_name(client: Client) -> str:
     return User.objects.get(pk=client.session["_auth_user_id"]).username
 
 
-def returned(client: Client, there: str) -> Any:
+def follow_return(client: Client, there: str) -> Any:
     """Return the response to the redirect back from the provider's `there` address."""
     back = httpx.get(there, trust_env=False).headers["location"]
     return client.get(back.removeprefix("http://localhost"))

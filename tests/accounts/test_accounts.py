@@ -67,9 +67,11 @@ def test_the_first_password_must_be_good(stranger: Client, password: str) -> Non
 
 def test_the_setup_form_focuses_the_first_invalid_field(stranger: Client) -> None:
     link = f"/setup/{setup_token()}/"
-    assert focused(stranger.get(link).text) == ["username"]
-    assert focused(stranger.post(link, fields(password="short")).text) == ["password2"]
-    assert focused(stranger.post(link, fields("no name", password="short")).text) == ["username"]
+    assert find_focused_fields(stranger.get(link).text) == ["username"]
+    assert find_focused_fields(stranger.post(link, fields(password="short")).text) == ["password2"]
+    assert find_focused_fields(stranger.post(link, fields("no name", password="short")).text) == [
+        "username"
+    ]
 
 
 @pytest.mark.parametrize("page", ["login", "signup", "inactive"])
@@ -98,12 +100,12 @@ def test_people_sign_in_with_username_or_email(stranger: Client, alice: User, lo
 
 def test_the_sign_in_form_focuses_the_next_field(stranger: Client, alice: User) -> None:
     path = "/accounts/login/"
-    assert focused(stranger.get(path).text) == ["login"]
+    assert find_focused_fields(stranger.get(path).text) == ["login"]
     wrong = stranger.post(path, {"login": "alice", "password": "no"})
-    assert focused(wrong.text) == ["password"]
+    assert find_focused_fields(wrong.text) == ["password"]
 
 
-def focused(page: str) -> list[str]:
+def find_focused_fields(page: str) -> list[str]:
     fields = parse(page).find_all("input")
     return [field.attributes["name"] for field in fields if "autofocus" in field.attributes]
 
@@ -145,7 +147,7 @@ def test_signing_out_requires_a_post(alices: Client) -> None:
 
 
 def test_people_sign_out_their_other_devices(alice: User, bob: User) -> None:
-    here, phone, laptop, bobs = (signed_in(one) for one in (alice, alice, alice, bob))
+    here, phone, laptop, bobs = (signed_in(person) for person in (alice, alice, alice, bob))
     for client in (here, phone, laptop, bobs):
         client.get("/help/", headers={"User-Agent": "<i>Firefox/9 Linux"})
     page = here.get("/accounts/devices/").text
@@ -158,9 +160,9 @@ def test_people_sign_out_their_other_devices(alice: User, bob: User) -> None:
     for not_another in (theirs.pk, own.pk):
         here.post("/accounts/devices/", {"device": not_another})
     here.post("/accounts/devices/", {"device": first.pk})
-    seen = [one.get("/help/").status_code for one in (here, phone, laptop, bobs)]
+    seen = [browser.get("/help/").status_code for browser in (here, phone, laptop, bobs)]
     assert seen == [200, 302, 200, 200]
     here.post("/accounts/devices/")
-    seen = [one.get("/help/").status_code for one in (here, laptop, bobs)]
+    seen = [client.get("/help/").status_code for client in (here, laptop, bobs)]
     assert seen == [200, 302, 200]
     assert not Device.objects.filter(pk=second.pk).exists()

@@ -10,9 +10,9 @@ import pytest
 from django.test import Client
 
 from chatapp.models import AuditEvent, User
-from tests.accounts.provider import Provider, returned, sign_in
+from tests.accounts.provider import Provider, follow_return, sign_in
 from tests.conftest import signed_in
-from tests.support.profile import sampled
+from tests.support.profile import sample_params
 
 pytestmark = pytest.mark.django_db
 
@@ -34,14 +34,14 @@ def carols(provider: Provider) -> Client:
 def confirm(provider: Provider, client: Client, **claims: Any) -> Any:
     """Post the form, go to the provider, and return the response to the redirect back."""
     provider.claims = claims
-    return returned(client, way_there(client))
+    return follow_return(client, way_there(client))
 
 
 def way_there(client: Client) -> str:
     page = client.post(CONFIRM, {"next": SENSITIVE})
-    found = re.search(r'http-equiv="refresh" content="0; url=([^"]+)"', page.text)
-    assert found
-    return unescape(found[1])
+    match = re.search(r'http-equiv="refresh" content="0; url=([^"]+)"', page.text)
+    assert match
+    return unescape(match[1])
 
 
 def is_confirmed(client: Client) -> bool:
@@ -74,7 +74,7 @@ def test_a_get_request_starts_no_confirmation(
     provider.claims = CAROL
     tricks = {"process": process, "auth_params": "prompt=login&max_age=0", "next": SENSITIVE}
     there = carols.get(f"/accounts/by/oidc/?{urlencode(tricks)}").headers["location"]
-    returned(carols, there)
+    follow_return(carols, there)
     assert not is_confirmed(carols)
 
 
@@ -107,7 +107,7 @@ INVALID: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", sampled(INVALID))
+@pytest.mark.parametrize("name", sample_params(INVALID))
 def test_an_invalid_token_confirms_nothing(provider: Provider, carols: Client, name: str) -> None:
     provider.token_claims = INVALID[name]
     before = carols.session.session_key
@@ -152,7 +152,7 @@ def test_a_confirmation_started_by_another_account_confirms_nothing(
     there = way_there(carols)
     provider.claims = CAROL
     carols.force_login(alice)
-    assert returned(carols, there).status_code in (302, 403)
+    assert follow_return(carols, there).status_code in (302, 403)
     assert not is_confirmed(carols)
 
 

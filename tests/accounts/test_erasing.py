@@ -40,10 +40,17 @@ from chatapp.realtime.worker.housekeeping import clean_up
 from chatapp.rendering import pool
 from chatapp.upstream.wire.reply import Ending
 from tests.conftest import PASSWORD
-from tests.support.attaching import attached_to, stored_names
+from tests.support.attaching import attach_file, stored_names
 from tests.support.fake_upstream import FakeUpstream, Stall, delta, role
 from tests.support.present import present
-from tests.support.stored import MODEL, answered, asked, end, reply_of, wait_until_somebody_waits
+from tests.support.stored import (
+    MODEL,
+    begin_turn,
+    build_reply,
+    end,
+    store_turn,
+    wait_until_somebody_waits,
+)
 from tests.support.tab import Tab
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("disk")]
@@ -53,12 +60,12 @@ PEOPLE = "/admin/chatapp/user/"
 
 
 @pytest.fixture
-def carol(connected: Upstream) -> User:
+def carol(saved_upstream: Upstream) -> User:
     carol = User.objects.create_user(
         f"carol-{CANARY}", email=f"{CANARY}@x.test", password=PASSWORD, last_name=CANARY
     )
     carol.groups.add(Group.objects.create(name="readers"))
-    write(carol, connected, CANARY)
+    write(carol, saved_upstream, CANARY)
     return carol
 
 
@@ -66,15 +73,15 @@ def write(person: User, upstream: Upstream, word: str) -> Conversation:
     """Create a conversation with two branches and an image, with the word everywhere."""
     conversation = person.conversations.create(title=f"Of {word}")
     prompt, first = conversation.ask(uuid4(), f"ask {word}", None, upstream, MODEL, uuid4())
-    end(first, reply_of(f"answer {word}", f"thought {word}"))
+    end(first, build_reply(f"answer {word}", f"thought {word}"))
     other = conversation.answer(prompt, upstream, MODEL, uuid4())
-    end(other, reply_of(f"other {word}"), Ending.STOPPED)
+    end(other, build_reply(f"other {word}"), Ending.STOPPED)
     image = b"GIF89a" + word.encode()
     ReplyImage.objects.create(message=first, position=0, media_type="image/gif", data=image)
-    ReplyImage.objects.move_one()
-    answered(conversation, upstream, f"then {word}", first)
-    attached_to(prompt, f"{word}.txt", f"text of {word}".encode())
-    attached_to(prompt, f"{word}.png", f"image of {word}".encode())
+    ReplyImage.objects.move_one_to_storage()
+    store_turn(conversation, upstream, f"then {word}", first)
+    attach_file(prompt, f"{word}.txt", f"text of {word}".encode())
+    attach_file(prompt, f"{word}.png", f"image of {word}".encode())
     return conversation
 
 
@@ -96,9 +103,9 @@ def sign_in(name: str) -> Client:
 
 @pytest.mark.django_db(transaction=True)
 def test_no_table_keeps_a_word_of_an_erased_person(
-    carol: User, olive: User, alice: User, connected: Upstream
+    carol: User, olive: User, alice: User, saved_upstream: Upstream
 ) -> None:
-    write(alice, connected, "sparrow")
+    write(alice, saved_upstream, "sparrow")
     sign_in(carol.username)
     olives = sign_in("olive")
     olives.post(f"{PEOPLE}{carol.pk}/change/", {"username": carol.username, "first_name": "C"})
@@ -141,23 +148,23 @@ def test_nobody_is_erased_if_no_administrator_would_be_left(olive: User, carol: 
 
 @pytest.mark.django_db(transaction=True)
 def test_the_content_of_files_goes_with_the_person_unless_others_have_it(
-    carol: User, alice: User, connected: Upstream
+    carol: User, alice: User, saved_upstream: Upstream
 ) -> None:
-    prompt, _ = answered(alice.conversations.create(), connected, "Read")
+    prompt, _ = store_turn(alice.conversations.create(), saved_upstream, "Read")
     hers = Attachment.objects.get(user=carol, name=f"{CANARY}.txt")
     fields = {"name": "copy.txt", "size": hers.size, "state": "ready", "file": hers.file}
     Attachment.objects.create(user=alice, message=prompt, **fields)
     stopped = Attachment.objects.create(user=carol, name="draft.txt", size=9, received=5)
     storage.write(stopped.part_name(0), BytesIO(CANARY.encode()))
-    unsent = attached_to(prompt, "draft.txt", f"unsent {CANARY}".encode())
+    unsent = attach_file(prompt, "draft.txt", f"unsent {CANARY}".encode())
     Attachment.objects.filter(pk=unsent.pk).update(user=carol, message=None)
     [report] = erase([carol])
     assert (report.files, report.files_left, report.rows["chatapp.Attachment"]) == (4, 0, 4)
     assert "contents of files: 4" in report.sentence
-    [kept] = Attachment.objects.all()
-    assert kept.file
-    assert stored_names() == {kept.file.name}
-    assert kept.file.read() == f"text of {CANARY}".encode()
+    [remaining_attachment] = Attachment.objects.all()
+    assert remaining_attachment.file
+    assert stored_names() == {remaining_attachment.file.name}
+    assert remaining_attachment.file.read() == f"text of {CANARY}".encode()
 
 
 @pytest.mark.django_db(transaction=True)
@@ -235,7 +242,7 @@ def test_an_erasure_that_failed_midway_can_be_repeated(
 @pytest.mark.thorough
 @pytest.mark.django_db(transaction=True)
 def test_ten_thousand_messages_go_in_short_transactions(
-    alice: User, olive: User, connected: Upstream, monkeypatch: pytest.MonkeyPatch
+    alice: User, olive: User, saved_upstream: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     conversation = alice.conversations.create(title="Long")
     messages = [Message(conversation=conversation, role="assistant") for _ in range(10_000)]
@@ -244,13 +251,13 @@ def test_ten_thousand_messages_go_in_short_transactions(
     steps: list[int] = []
     erase_some = Conversation.erase_newest
 
-    def counted(self: Conversation) -> Counter[str]:
+    def erase_and_count(self: Conversation) -> Counter[str]:
         assert not connection.in_atomic_block
         rows = erase_some(self)
         steps.append(rows["chatapp.Message"])
         return rows
 
-    monkeypatch.setattr(Conversation, "erase_newest", counted)
+    monkeypatch.setattr(Conversation, "erase_newest", erase_and_count)
     erase([alice])
     assert steps == [500] * 20 + [0]
     assert Usage.objects.filter(user=None).count() == 10_000
@@ -261,11 +268,11 @@ def test_ten_thousand_messages_go_in_short_transactions(
 def test_erasing_waits_for_a_reply_that_is_being_saved(
     carol: User,
     olive: User,
-    connected: Upstream,
+    saved_upstream: Upstream,
     monkeypatch: pytest.MonkeyPatch,
     goes_with: str,
 ) -> None:
-    def erased() -> None:
+    def erase_carol() -> None:
         try:
             erase([carol])
         finally:
@@ -274,15 +281,15 @@ def test_erasing_waits_for_a_reply_that_is_being_saved(
     if goes_with == "the account":  # as if the reply began after the conversations were deleted
         monkeypatch.setattr(Conversation, "erase", lambda *_, **__: Counter())
     conversation = carol.conversations.get()
-    _, reply = asked(conversation, connected, f"late {CANARY}")
+    _, reply = begin_turn(conversation, saved_upstream, f"late {CANARY}")
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             Message.objects.select_for_update().get(
                 pk=reply.pk
             )  # saving a reply locks its row first
-            done = pool.submit(erased)
+            done = pool.submit(erase_carol)
             wait_until_somebody_waits()
-            end(reply, reply_of(f"late {CANARY}"))
+            end(reply, build_reply(f"late {CANARY}"))
         done.result()
     assert CANARY not in everything()
 
@@ -300,7 +307,7 @@ def words_in_files() -> int:
 def test_no_word_is_left_in_sqlites_files(carol: User, olive: User) -> None:
     assert words_in_files()
     [report] = erase([carol])
-    assert "with the next housekeeping" in report.gone
+    assert "with the next housekeeping" in report.disposal_notice
     clean_up()
     assert not words_in_files()
 
@@ -346,7 +353,7 @@ def test_a_running_server_does_not_vacuum_a_large_file(
     assert words_in_files()
     monkeypatch.setattr(vacuuming, "MAX_WHILE_SERVING", 4096)
     [report] = erase([carol])
-    assert "manage.py housekeeping`" in report.gone
+    assert "manage.py housekeeping`" in report.disposal_notice
     assert not vacuum_erased(connection, is_serving=True)
     assert vacuum_erased(connection)
     assert not words_in_files()

@@ -7,9 +7,9 @@ import pytest
 from allauth.socialaccount.models import SocialAccount
 from django.apps import apps
 
-from chatapp.accounts.identities import uid_of
+from chatapp.accounts.identities import build_uid
 from chatapp.models import User
-from tests.accounts.provider import Provider, name_of, sign_in
+from tests.accounts.provider import Provider, get_signed_in_name, sign_in
 
 pytestmark = pytest.mark.django_db
 
@@ -22,7 +22,7 @@ def test_the_same_subject_of_another_issuer_is_a_different_person(provider: Prov
     sign_in(provider, **CAROL)
     provider.issuer = NEW
     client = sign_in(provider, sub="1", preferred_username="mallory")
-    assert name_of(client) == "mallory"
+    assert get_signed_in_name(client) == "mallory"
     assert SocialAccount.objects.count() == 2
 
 
@@ -35,7 +35,11 @@ def test_a_provider_that_names_no_issuer_signs_nobody_in(provider: Provider, iss
 
 def test_a_long_subject_is_recognised_again(provider: Provider) -> None:
     long: dict[str, Any] = {"sub": "s" * 190, "preferred_username": "carol"}
-    assert name_of(sign_in(provider, **long)) == name_of(sign_in(provider, **long)) == "carol"
+    assert (
+        get_signed_in_name(sign_in(provider, **long))
+        == get_signed_in_name(sign_in(provider, **long))
+        == "carol"
+    )
     assert User.objects.count() == 2  # olive is the other
 
 
@@ -46,17 +50,17 @@ def test_the_migration_adds_issuers_to_older_identities(provider: Provider, alic
     other = {"id_token": {"iss": NEW, "sub": "4"}}
     foreign = SocialAccount.objects.create(user=alice, provider="oidc", uid="3", extra_data=other)
     migration.add_issuers(apps, None)
-    assert name_of(sign_in(provider, **CAROL)) == "carol"
+    assert get_signed_in_name(sign_in(provider, **CAROL)) == "carol"
     for identity in (nameless, foreign):
         before = identity.uid
         identity.refresh_from_db()
         assert identity.uid == before
-    assert name_of(sign_in(provider, sub="2", preferred_username="mallory")) == "mallory"
+    assert get_signed_in_name(sign_in(provider, sub="2", preferred_username="mallory")) == "mallory"
     migration.drop_issuers(apps, None)
     uids = SocialAccount.objects.order_by("pk").values_list("uid", flat=True)
-    assert list(uids) == ["1", "2", "3", uid_of(provider.url, "2")]  # "2" can exist only once
+    assert list(uids) == ["1", "2", "3", build_uid(provider.url, "2")]  # "2" can exist only once
 
 
 def test_the_migration_creates_the_keys_that_are_looked_up() -> None:
     for subject in ("1", "s" * 300):
-        assert migration.uid_of({"iss": NEW, "sub": subject}) == uid_of(NEW, subject)
+        assert migration.uid_of({"iss": NEW, "sub": subject}) == build_uid(NEW, subject)

@@ -1,4 +1,4 @@
-"""What a person wants models to know about them: stored, sent first, and switched off."""
+"""The text about a person that models are to know: stored, sent first, and switched off."""
 
 import pytest
 from django.test import Client
@@ -11,17 +11,17 @@ pytestmark = pytest.mark.django_db
 
 def test_a_memory_is_stored_and_changed(alices: Client, alice: User) -> None:
     alices.post("/preferences/memory/", {"about": "A nurse.", "answers": "Briefly.", "is_on": "on"})
-    assert Memory.instructions_of(alice.pk) == (
+    assert Memory.load_instructions(alice.pk) == (
         "What the person you are talking to says about themselves:\nA nurse.\n\n"
         "How they want you to answer:\nBriefly."
     )
     alices.post("/preferences/memory/", {"about": "", "answers": "At length.", "is_on": "on"})
-    assert Memory.instructions_of(alice.pk) == "How they want you to answer:\nAt length."
+    assert Memory.load_instructions(alice.pk) == "How they want you to answer:\nAt length."
 
 
 def test_a_memory_that_is_off_is_kept_but_not_sent(alices: Client, alice: User) -> None:
     alices.post("/preferences/memory/", {"about": "A nurse.", "answers": ""})
-    assert Memory.instructions_of(alice.pk) == ""
+    assert Memory.load_instructions(alice.pk) == ""
     assert "A nurse." in alices.get("/preferences/").content.decode()
 
 

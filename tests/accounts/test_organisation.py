@@ -10,9 +10,9 @@ from django.test import Client
 from pytest_django import Settings
 
 from chatapp.models import AuditEvent, Installation, User
-from tests.accounts.provider import SECRET, Provider, returned, sign_in
+from tests.accounts.provider import SECRET, Provider, follow_return, sign_in
 from tests.conftest import signed_in
-from tests.support.profile import sampled
+from tests.support.profile import sample_params
 
 pytestmark = pytest.mark.django_db
 
@@ -65,7 +65,9 @@ def test_a_taken_username_does_not_match_its_account(provider: Provider, alice: 
     assert client.session["_auth_user_id"] != str(alice.pk)
 
 
-@pytest.mark.parametrize("name", sampled(["<img src=x>", "nul\0", "x" * 5000, "", None, 7], 2))
+@pytest.mark.parametrize(
+    "name", sample_params(["<img src=x>", "nul\0", "x" * 5000, "", None, 7], 2)
+)
 def test_odd_names_from_the_provider_do_no_harm(provider: Provider, name: object) -> None:
     client = sign_in(provider, sub="x-1", preferred_username=name, given_name=name)
     assert is_in(client)
@@ -119,7 +121,7 @@ def test_a_signed_in_session_connects_no_identity_to_its_account(
     """It would let a thief back in after the password changes."""
     provider.claims = {"sub": "mallory"}
     stolen = signed_in(alice)
-    returned(stolen, stolen.get("/accounts/by/oidc/?process=connect").headers["location"])
+    follow_return(stolen, stolen.get("/accounts/by/oidc/?process=connect").headers["location"])
     assert stolen.session["_auth_user_id"] != str(alice.pk)
     assert not SocialAccount.objects.filter(user=alice).exists()
 
@@ -140,14 +142,14 @@ def test_a_lookalike_address_is_a_different_person(
     User.objects.filter(pk=alice.pk).update(email="mike@example.org")
     client = sign_in(provider, **CAROL, email="mıke@example.org", email_verified=True)  # noqa: RUF001
     assert client.session["_auth_user_id"] != str(alice.pk)
-    assert User.by_address("MIKE@example.org") == alice
-    assert User.by_address("mıke@example.org") in (None, User.objects.get(username="carol"))  # noqa: RUF001
+    assert User.find_by_address("MIKE@example.org") == alice
+    assert User.find_by_address("mıke@example.org") in (None, User.objects.get(username="carol"))  # noqa: RUF001
 
 
 def test_no_username_equals_somebodys_address(provider: Provider, alice: User) -> None:
     User.objects.filter(pk=alice.pk).update(email="alice@example.org")
     sign_in(provider, sub="z-1", preferred_username="alice@example.org")
-    assert User.by_login("alice@example.org") == alice
+    assert User.find_by_login("alice@example.org") == alice
 
 
 @pytest.mark.parametrize("userinfo", ["carol", {"sub": ""}, {"sub": "x" * 5000}, {"sub": "m-1"}])

@@ -8,7 +8,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from chatapp.models import AuditEvent, User
-from tests.conftest import confirmed
+from tests.conftest import confirm_password
 
 pytestmark = pytest.mark.django_db
 
@@ -35,7 +35,7 @@ def test_a_new_address_needs_the_password_and_the_link_that_was_sent_to_it(
 ) -> None:
     entered = {"email": "alice@example.net"}
     assert "/reauthenticate/" in alices.post(PROFILE, entered).headers["location"]
-    page = confirmed(alices).post(PROFILE, entered, follow=True)
+    page = confirm_password(alices).post(PROFILE, entered, follow=True)
     assert "Open the link that was sent to alice@example.net" in page.text
     alice.refresh_from_db()
     assert alice.email != "alice@example.net"
@@ -49,12 +49,12 @@ def test_an_address_of_another_account_is_not_revealed(
     mails: None, alice: User, bob: User, alices: Client
 ) -> None:
     User.objects.filter(pk=bob.pk).update(email="bob@example.net")
-    page = confirmed(alices).post(PROFILE, {"email": "bob@example.net"}, follow=True)
+    page = confirm_password(alices).post(PROFILE, {"email": "bob@example.net"}, follow=True)
     assert "Open the link that was sent to bob@example.net" in page.text
 
 
 def test_without_email_an_administrator_changes_the_address(alice: User, alices: Client) -> None:
     assert "An administrator can change the address." in alices.get(PROFILE).text
-    confirmed(alices).post(PROFILE, NAME | {"email": "alice@example.net"})
+    confirm_password(alices).post(PROFILE, NAME | {"email": "alice@example.net"})
     alice.refresh_from_db()
     assert (alice.first_name, alice.email) == ("Alice", "")

@@ -15,7 +15,7 @@ from pytest_django import Settings
 from chatapp.accounts import second_factor
 from chatapp.management import stored_secrets
 from chatapp.models import AuditEvent, Installation, Opening, ReplyImage, Upstream, User
-from tests.conftest import PASSWORD, confirmed, signed_in
+from tests.conftest import PASSWORD, confirm_password, signed_in
 from tests.support.page import parse
 
 pytestmark = pytest.mark.django_db
@@ -29,10 +29,10 @@ def no_attempts(db: None) -> None:
 
 
 @pytest.fixture
-def conversation_with_image(alice: User, connected: Upstream) -> str:
+def conversation_with_image(alice: User, saved_upstream: Upstream) -> str:
     """Return the path of an image in a chat of Alice's."""
     conversation = alice.conversations.create(title="Roses")
-    _, reply = conversation.ask(uuid4(), "Which?", None, connected, "one", uuid4())
+    _, reply = conversation.ask(uuid4(), "Which?", None, saved_upstream, "one", uuid4())
     ReplyImage.objects.create(message=reply, position=0, media_type="image/gif", data=b"GIF89a")
     return f"/replies/{reply.pk}/images/0/"
 
@@ -59,13 +59,13 @@ def enter_password(name: str) -> Client:
     return client
 
 
-def codes_of(client: Client) -> list[str]:
+def read_codes(client: Client) -> list[str]:
     page = parse(client.get(f"{OWN}codes/").text)
-    return [one.text for one in page.find_all(".codes code")]
+    return [code_element.text for code_element in page.find_all(".codes code")]
 
 
 def test_the_sign_in_asks_for_the_code(alice: User, alices: Client) -> None:
-    secret = set_up(confirmed(alices))
+    secret = set_up(confirm_password(alices))
     client = enter_password("alice")
     assert client.get("/").status_code == 302
     assert "Wrong code" in client.post("/accounts/login/code/", {"code": "000000"}).text
@@ -77,8 +77,8 @@ def test_the_sign_in_asks_for_the_code(alice: User, alices: Client) -> None:
 
 
 def test_a_recovery_code_signs_in_once(alice: User, alices: Client) -> None:
-    set_up(confirmed(alices))
-    first, *others = codes_of(alices)
+    set_up(confirm_password(alices))
+    first, *others = read_codes(alices)
     assert len(others) == 9
     assert first in alices.get(f"{OWN}codes/file/").text
     client = enter_password("alice")
@@ -87,18 +87,18 @@ def test_a_recovery_code_signs_in_once(alice: User, alices: Client) -> None:
     again = enter_password("alice").post("/accounts/login/code/", {"code": first})
     assert "Wrong code" in again.text
     alices.post(f"{OWN}codes/new/")
-    assert not {first, *others} & set(codes_of(alices))
+    assert not {first, *others} & set(read_codes(alices))
 
 
 def test_guesses_of_the_code_are_limited(alice: User, alices: Client) -> None:
-    set_up(confirmed(alices))
+    set_up(confirm_password(alices))
     client = enter_password("alice")
     pages = [client.post("/accounts/login/code/", {"code": "1"}).text for _ in range(8)]
     assert "Too many attempts" in pages[-1]
 
 
 def test_secrets_are_encrypted_and_rotated_to_the_newest_key(alice: User, alices: Client) -> None:
-    secret = set_up(confirmed(alices))
+    secret = set_up(confirm_password(alices))
     before = Authenticator.objects.get(type="totp").data["secret"]
     assert secret not in json.dumps(list(Authenticator.objects.values("data")))
     assert stored_secrets.rotate().rotated == 2
@@ -116,7 +116,7 @@ def test_security_pages_ask_for_the_password_first(alices: Client, path: str) ->
 
 def test_nobody_can_change_another_persons_passkey(alices: Client, bob: User) -> None:
     key = Authenticator.objects.create(user=bob, type="webauthn", data={"name": "Bob's"})
-    client = confirmed(alices)
+    client = confirm_password(alices)
     for what in ("name", "end"):
         assert client.get(f"{OWN}keys/{key.pk}/{what}/").status_code == 404
         assert client.post(f"{OWN}keys/{key.pk}/{what}/", {"name": "x"}).status_code == 404
@@ -128,7 +128,7 @@ def test_nobody_can_change_another_persons_passkey(alices: Client, bob: User) ->
     ["", "{}", "[]", "1", '"x"', '{"id": 1}', '{"id": "x", "rawId": "x", "response": {}}', "{"],
 )
 def test_an_invalid_passkey_is_refused(alices: Client, credential: str) -> None:
-    confirmed(alices)
+    confirm_password(alices)
     alices.get(f"{OWN}keys/add/")
     added = alices.post(f"{OWN}keys/add/", {"credential": credential, "name": "x"})
     assert added.status_code == 200
@@ -147,7 +147,7 @@ def test_staff_who_must_have_a_second_factor_are_redirected_to_add_one(
         "/people/access/",
         {"signup": "invited", "signup_domains": "", "staff_second_factor": "on"},
     )
-    assert Installation.this().staff_second_factor
+    assert Installation.load().staff_second_factor
     for path in ("/people/", "/admin/", "/review/"):
         assert olives.get(path).headers["location"] == OWN, path
     assert "must have a second factor" in olives.get(OWN).text
@@ -162,7 +162,7 @@ def test_staff_who_must_have_a_second_factor_are_redirected_to_add_one(
 def test_an_administrator_removes_a_lost_second_factor(
     olives: Client, olive: User, alice: User, alices: Client, settings: Settings
 ) -> None:
-    set_up(confirmed(alices))
+    set_up(confirm_password(alices))
     assert "Remove the second factor" in olives.get(f"/people/{alice.pk}/").text
     olives.post(f"/people/{alice.pk}/second-factor/")
     assert not Authenticator.objects.exists()
@@ -174,11 +174,11 @@ def test_an_administrator_removes_a_lost_second_factor(
 
 
 def test_adding_and_removing_a_factor_is_recorded(alice: User, alices: Client) -> None:
-    confirmed(alices)
+    confirm_password(alices)
     set_up(alices)
     alices.post(f"{OWN}app/end/")
-    found = AuditEvent.objects.filter(action__startswith="factor.").order_by("sequence")
-    events = [(one.action, one.actor, one.detail.values["kind"]) for one in found]
+    factor_events = AuditEvent.objects.filter(action__startswith="factor.").order_by("sequence")
+    events = [(event.action, event.actor, event.detail.values["kind"]) for event in factor_events]
     assert events[0] == ("factor.added", alice.pk, "TOTP Authenticator")
     assert ("factor.removed", alice.pk, "TOTP Authenticator") in events
 

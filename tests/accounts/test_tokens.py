@@ -8,7 +8,7 @@ from django.test import Client, RequestFactory
 from chatapp.accounts.links import password_link
 from chatapp.models import AccessToken, AuditEvent, Installation, User
 from chatapp.models.accounts import access_tokens
-from tests.conftest import PASSWORD, confirmed
+from tests.conftest import PASSWORD, confirm_password
 from tests.support.page import parse
 
 pytestmark = pytest.mark.django_db
@@ -18,29 +18,29 @@ NEW = {"name": "laptop", "scopes": ["chat"], "days": "30"}
 
 
 @pytest.fixture
-def allowed(db: None) -> Installation:
+def open_api(db: None) -> Installation:
     installation = Installation(pk=1, who_uses_api="everyone")
     installation.save()
     return installation
 
 
 def test_the_page_is_there_only_for_people_who_may_use_the_api(
-    alices: Client, allowed: Installation
+    alices: Client, open_api: Installation
 ) -> None:
     assert PAGE in alices.get("/preferences/").text
     assert alices.get(PAGE).status_code == 200
-    allowed.who_uses_api = "nobody"
-    allowed.save()
+    open_api.who_uses_api = "nobody"
+    open_api.save()
     assert PAGE not in alices.get("/preferences/").text
     assert alices.get(PAGE).status_code == 404
 
 
 def test_a_new_token_is_shown_once_and_recorded(
-    alices: Client, alice: User, allowed: Installation
+    alices: Client, alice: User, open_api: Installation
 ) -> None:
     assert "Confirm it is you" in alices.post(PAGE, NEW, follow=True).text
     assert not AccessToken.objects.exists()
-    response = confirmed(alices).post(PAGE, NEW)
+    response = confirm_password(alices).post(PAGE, NEW)
     token = AccessToken.objects.get()
     assert (token.name, token.scopes, token.user) == ("laptop", ["chat"], alice)
     assert token.expires_at
@@ -55,21 +55,21 @@ def test_a_new_token_is_shown_once_and_recorded(
 @pytest.mark.parametrize(
     "wrong", [{"name": " \u200b"}, {"name": "x" * 101}, {"scopes": ["root"]}, {"days": "5000"}]
 )
-def test_a_wrong_field_is_named(alices: Client, allowed: Installation, wrong: object) -> None:
+def test_a_wrong_field_is_named(alices: Client, open_api: Installation, wrong: object) -> None:
     assert isinstance(wrong, dict)
-    assert 'role="alert"' in confirmed(alices).post(PAGE, NEW | wrong).text
+    assert 'role="alert"' in confirm_password(alices).post(PAGE, NEW | wrong).text
     assert not AccessToken.objects.exists()
 
 
 def test_too_many_tokens_are_refused_with_a_sentence(
-    alices: Client, alice: User, allowed: Installation, monkeypatch: pytest.MonkeyPatch
+    alices: Client, alice: User, open_api: Installation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(access_tokens, "MAX_TOKENS", 0)
-    assert "Revoke one" in confirmed(alices).post(PAGE, NEW).text
+    assert "Revoke one" in confirm_password(alices).post(PAGE, NEW).text
 
 
 def test_a_token_is_revoked_by_its_owner_only(
-    alices: Client, bobs: Client, alice: User, allowed: Installation
+    alices: Client, bobs: Client, alice: User, open_api: Installation
 ) -> None:
     token, _ = AccessToken.issue(alice, "laptop", ["chat"], None)
     revoke = f"{PAGE}{token.pk}/revoke/"
@@ -82,12 +82,12 @@ def test_a_token_is_revoked_by_its_owner_only(
 
 
 def test_tokens_can_be_revoked_after_the_api_was_switched_off(
-    alices: Client, alice: User, allowed: Installation
+    alices: Client, alice: User, open_api: Installation
 ) -> None:
     token, _ = AccessToken.issue(alice, "laptop", ["chat"], None)
     Installation.objects.update(who_uses_api="nobody")
     assert "t work at the moment" in alices.get(PAGE).text
-    confirmed(alices).post(PAGE, NEW)
+    confirm_password(alices).post(PAGE, NEW)
     assert AccessToken.objects.count() == 1
     response = alices.post(f"{PAGE}{token.pk}/revoke/")
     assert response.headers["location"] == "/preferences/"

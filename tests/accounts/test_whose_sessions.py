@@ -16,7 +16,7 @@ from chatapp.models import Device, User
 from chatapp.sessions import devices, idle_sessions
 from chatapp.sessions.session_store import SessionStore
 from tests.accounts.test_second_factor import enter_password, set_up
-from tests.conftest import PASSWORD, confirmed, signed_in
+from tests.conftest import PASSWORD, confirm_password, signed_in
 from tests.support.present import present
 
 pytestmark = pytest.mark.django_db
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 MIGRATION = import_module("chatapp.migrations.0041_sessions_and_addresses")
 
 
-def sessions_of(person: User, count: int) -> list[str]:
+def create_sessions(person: User, count: int) -> list[str]:
     """Store sessions of browsers that have not requested a page yet; return their keys."""
     keys = []
     for _ in range(count):
@@ -40,7 +40,7 @@ def sessions_of(person: User, count: int) -> list[str]:
 def test_a_new_session_is_linked_to_its_person_before_the_first_page(
     alice: User, olive: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(devices, "remember", lambda *_: None)
+    monkeypatch.setattr(devices, "record_device", lambda *_: None)
     client = Client(headers={"host": "localhost"})
     client.post("/accounts/login/", {"login": "alice", "password": PASSWORD})
     key = client.session.session_key
@@ -76,9 +76,9 @@ def test_the_session_after_a_password_change_is_linked_to_its_person(
 def test_a_session_waiting_for_the_second_factor_is_no_device_but_is_erased(
     alice: User, alices: Client, olive: User
 ) -> None:
-    set_up(confirmed(alices))
+    set_up(confirm_password(alices))
     key = enter_password("alice").session.session_key
-    assert [one.session_key for one in alice.devices.living()] == [alices.session.session_key]
+    assert [device.session_key for device in alice.devices.living()] == [alices.session.session_key]
     erase([alice])
     assert not Session.objects.filter(pk=key).exists()
 
@@ -87,7 +87,7 @@ def test_a_session_of_a_deleted_account_belongs_to_nobody(alice: User, alices: C
     key = present(alices.session.session_key)
     User.objects.filter(pk=alice.pk).delete()
     session = SessionStore(key)
-    assert idle_sessions.use(session)
+    assert idle_sessions.extend_session(session)
     session.save()
     assert not Device.objects.exists()
     assert alices.get("/").status_code == 302
@@ -97,7 +97,7 @@ def test_the_cost_of_signing_out_does_not_depend_on_others(
     alice: User, bob: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def statements() -> list[str]:
-        sessions_of(alice, 2)
+        create_sessions(alice, 2)
         with CaptureQueriesContext(connection) as queries:
             assert alice.devices.all().sign_out() == 2
         return [query["sql"].split()[0] for query in queries]
@@ -105,13 +105,13 @@ def test_the_cost_of_signing_out_does_not_depend_on_others(
     decoded: list[str] = []
     decode = Session.get_decoded
 
-    def counted(one: Session) -> dict[str, Any]:
-        decoded.append(one.pk)
-        return decode(one)
+    def count_and_decode(session: Session) -> dict[str, Any]:
+        decoded.append(session.pk)
+        return decode(session)
 
-    monkeypatch.setattr(Session, "get_decoded", counted)
+    monkeypatch.setattr(Session, "get_decoded", count_and_decode)
     alone = statements()
-    bobs = sessions_of(bob, 200)
+    bobs = create_sessions(bob, 200)
     assert statements() == alone
     assert len(decoded) == 4
     assert Session.objects.filter(pk__in=bobs).count() == 200
@@ -129,9 +129,9 @@ def test_a_persons_sessions_are_found_by_indexes(alice: User) -> None:
 def test_overlong_sessions_are_found_by_an_index(alice: User) -> None:
     if connection.vendor != "sqlite":
         pytest.skip("only for SQLite's planner, which uses no statistics here")
-    sessions_of(alice, 1)
+    create_sessions(alice, 1)
     with CaptureQueriesContext(connection) as queries:
-        idle_sessions.shorten()
+        idle_sessions.shorten_sessions()
     [update] = [query["sql"] for query in queries]
     with connection.cursor() as cursor:
         plan = str(cursor.execute(f"EXPLAIN QUERY PLAN {update}").fetchall())
@@ -139,8 +139,8 @@ def test_overlong_sessions_are_found_by_an_index(alice: User) -> None:
 
 
 def test_sessions_from_before_the_upgrade_are_found(alice: User, bob: User, olive: User) -> None:
-    [mine], [bobs] = sessions_of(alice, 1), sessions_of(bob, 1)
-    set_up(confirmed(alices := signed_in(alice)))
+    [mine], [bobs] = create_sessions(alice, 1), create_sessions(bob, 1)
+    set_up(confirm_password(alices := signed_in(alice)))
     begun = enter_password("alice").session.session_key
     keys = {mine, begun, alices.session.session_key}
     Device.objects.exclude(user=bob).delete()
@@ -155,10 +155,10 @@ def test_sessions_from_before_the_upgrade_are_found(alice: User, bob: User, oliv
 def test_a_page_loads_even_if_a_locked_database_prevents_renewing_the_session(
     alices: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def locked(*_: object, **_named: object) -> None:
+    def raise_locked(*_: object, **_named: object) -> None:
         raise OperationalError("database is locked")
 
-    monkeypatch.setattr(Device.objects, "bulk_create", locked)
+    monkeypatch.setattr(Device.objects, "bulk_create", raise_locked)
     assert alices.get("/help/").status_code == 200
     assert idle_sessions.USED_AT not in alices.session
     monkeypatch.undo()

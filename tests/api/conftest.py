@@ -14,12 +14,12 @@ MODEL = "one"
 
 
 @pytest.fixture
-def offered(connected: Upstream) -> Upstream:
+def api_upstream(saved_upstream: Upstream) -> Upstream:
     """The upstream, whose only model is `MODEL`; everyone may use the API."""
-    connected.offered_models = MODEL
-    connected.save()
+    saved_upstream.offered_models = MODEL
+    saved_upstream.save()
     Installation(pk=1, who_uses_api="everyone").save()
-    return connected
+    return saved_upstream
 
 
 @pytest.fixture
@@ -36,6 +36,6 @@ async def http(generations_end: None, connections_close: None) -> AsyncIterator[
 
 
 @pytest.fixture
-def script(http: httpx.AsyncClient, secret: str, offered: Upstream) -> AsyncOpenAI:
+def script(http: httpx.AsyncClient, secret: str, api_upstream: Upstream) -> AsyncOpenAI:
     options: Any = {"http_client": http, "max_retries": 0}
     return AsyncOpenAI(api_key=secret, base_url="http://localhost/api/v1", **options)

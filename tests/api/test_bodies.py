@@ -14,7 +14,7 @@ from tests.support.pictures import claimed_png
 HELLO: Any = [{"role": "user", "content": "Hello"}]
 
 
-def refused(body: Any) -> ApiError:
+def get_refusal(body: Any) -> ApiError:
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     with pytest.raises(ApiError) as caught:
         ChatRequest.of(data)
@@ -31,7 +31,7 @@ def of(**more: Any) -> dict[str, Any]:
     [b"", b"{", b"\xff", b"[]", b"null", b"1", b'"\\ud800"', b"[" * 100_000, b'{"a":' * 100_000],
 )
 def test_what_is_not_a_json_object_is_refused(data: bytes) -> None:
-    assert refused(data)
+    assert get_refusal(data)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_what_is_not_a_json_object_is_refused(data: bytes) -> None:
     ],
 )
 def test_a_mistake_is_named(body: Any, param: str | None) -> None:
-    error = refused(body)
+    error = get_refusal(body)
     assert error.param == param
     assert str(error)
 
@@ -78,7 +78,7 @@ def test_json_may_not_be_nested_deeply() -> None:
     nested: Any = {}
     for _ in range(40):
         nested = {"a": nested}
-    assert "nested" in str(refused(of(tools=[{"type": "function", "function": nested}])))
+    assert "nested" in str(get_refusal(of(tools=[{"type": "function", "function": nested}])))
 
 
 def test_a_user_may_send_as_much_text_as_a_prompt_and_an_attached_text_have() -> None:
@@ -119,7 +119,9 @@ def data_url(media_type: str, data: bytes) -> str:
     ],
 )
 def test_a_file_that_is_no_data_url_is_refused(file: Any, code: str) -> None:
-    error = refused(of(messages=[{"role": "user", "content": [{"type": "file", "file": file}]}]))
+    error = get_refusal(
+        of(messages=[{"role": "user", "content": [{"type": "file", "file": file}]}])
+    )
     assert (error.code, error.param) == (code, "messages[0].content")
 
 
@@ -127,7 +129,7 @@ def test_a_request_has_as_many_files_as_a_prompt_at_most() -> None:
     part = {"type": "file", "file": {"file_data": "data:text/plain;base64,SGk="}}
     messages = [{"role": "user", "content": [part] * 20}]
     assert ChatRequest.of(json.dumps(of(messages=messages)).encode())
-    assert refused(of(messages=[*messages, {"role": "user", "content": [part]}])).code == (
+    assert get_refusal(of(messages=[*messages, {"role": "user", "content": [part]}])).code == (
         "too_many_files"
     )
 
@@ -136,7 +138,7 @@ def test_a_long_data_url_elsewhere_is_refused_or_kept() -> None:
     url = data_url("image/png", bytes(100_000))
     taken = ChatRequest.of(json.dumps(of(messages=[{"role": "user", "content": url}])).encode())
     assert taken.history.messages[0]["content"] == url
-    assert refused(of(metadata={"url": url})).code == "invalid_value"
+    assert get_refusal(of(metadata={"url": url})).code == "invalid_value"
 
 
 def test_unset_members_mean_nothing() -> None:
@@ -147,7 +149,7 @@ def test_unset_members_mean_nothing() -> None:
 def test_ten_thousand_small_messages_are_refused_and_two_thousand_taken() -> None:
     taken = ChatRequest.of(json.dumps(of(messages=HELLO * MAX_MESSAGES)).encode())
     assert len(taken.history.messages) == MAX_MESSAGES
-    assert refused(of(messages=HELLO * 10_000)).param == "messages"
+    assert get_refusal(of(messages=HELLO * 10_000)).param == "messages"
 
 
 IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
@@ -177,7 +179,7 @@ CALL = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{
     ],
 )
 def test_what_a_chat_cannot_hold_is_not_saved(more: Any, sentence: str) -> None:
-    error = refused(of(store=True, **more))
+    error = get_refusal(of(store=True, **more))
     assert sentence in str(error)
     assert error.code == "unsupported_with_store"
     if "NUL" not in sentence and "images" not in sentence:

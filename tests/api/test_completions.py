@@ -74,10 +74,10 @@ async def test_a_whole_answer_is_returned_and_booked(
 ) -> None:
     upstream.script(reasoning("Hm"), delta("Hi "), delta("there"), finish(), usage(12, 18), done())
     got = await script.chat.completions.create(model=MODEL, messages=HELLO, temperature=0.5)
-    [given] = got.choices
-    assert (given.message.role, given.message.content) == ("assistant", "Hi there")
-    assert given.message.model_extra == {"reasoning_content": "Hm"}
-    assert given.finish_reason == "stop"
+    [answer] = got.choices
+    assert (answer.message.role, answer.message.content) == ("assistant", "Hi there")
+    assert answer.message.model_extra == {"reasoning_content": "Hm"}
+    assert answer.finish_reason == "stop"
     assert got.usage
     assert (got.usage.prompt_tokens, got.usage.completion_tokens) == (12, 18)
     [sent] = bodies(upstream)
@@ -88,11 +88,11 @@ async def test_a_whole_answer_is_returned_and_booked(
 
 
 async def test_a_streamed_answer_has_the_same_parts(
-    script: AsyncOpenAI, upstream: FakeUpstream, offered: Upstream
+    script: AsyncOpenAI, upstream: FakeUpstream, api_upstream: Upstream
 ) -> None:
     upstream.script(reasoning("Hm"), delta("Hi "), delta("there"), finish(), usage(12, 18), done())
     stream = await script.chat.completions.create(
-        model=f"{offered.name}/{MODEL}",
+        model=f"{api_upstream.name}/{MODEL}",
         messages=HELLO,
         stream=True,
         stream_options={"include_usage": True},
@@ -101,8 +101,10 @@ async def test_a_streamed_answer_has_the_same_parts(
     *parts, last = chunks
     deltas = [part.choices[0].delta for part in parts]
     assert deltas[0].role == "assistant"
-    assert [one.content for one in deltas if one.content] == ["Hi ", "there"]
-    assert [one.model_extra for one in deltas if one.model_extra] == [{"reasoning_content": "Hm"}]
+    assert [part_delta.content for part_delta in deltas if part_delta.content] == ["Hi ", "there"]
+    assert [part_delta.model_extra for part_delta in deltas if part_delta.model_extra] == [
+        {"reasoning_content": "Hm"}
+    ]
     assert [part.choices[0].finish_reason for part in parts][-2:] == [None, "stop"]
     assert not last.choices
     assert last.usage
@@ -126,14 +128,14 @@ async def test_tool_calls_go_to_the_script_and_their_results_to_the_model(
     calls = (choice({"tool_calls": [CALL]}), choice({"tool_calls": [MORE]}), finish("tool_calls"))
     upstream.script(*calls, done())
     helper = script.chat.completions
-    asked: Any = {"model": MODEL, "tools": [TOOL], "tool_choice": "auto"}
+    request: Any = {"model": MODEL, "tools": [TOOL], "tool_choice": "auto"}
     if is_streamed:
-        async with helper.stream(messages=HELLO, **asked) as stream:
+        async with helper.stream(messages=HELLO, **request) as stream:
             got = await stream.get_final_completion()
             message: Any = got.choices[0].message
             finish_reason = got.choices[0].finish_reason
     else:
-        whole = await helper.create(messages=HELLO, **asked)
+        whole = await helper.create(messages=HELLO, **request)
         message, finish_reason = whole.choices[0].message, whole.choices[0].finish_reason
     [call] = message.tool_calls
     assert (call.id, call.function.name) == ("call_1", "weather")
@@ -141,16 +143,20 @@ async def test_tool_calls_go_to_the_script_and_their_results_to_the_model(
     assert finish_reason == "tool_calls"
     following: Any = [
         *HELLO,
-        {"role": "assistant", "content": None, "tool_calls": [call.model_dump(include=KEPT)]},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [call.model_dump(include=SENT_BACK_FIELDS)],
+        },
         {"role": "tool", "tool_call_id": "call_1", "content": "Sunny"},
     ]
-    await helper.create(messages=following, **asked)
+    await helper.create(messages=following, **request)
     first, second = bodies(upstream)
     assert (first["tools"], first["tool_choice"]) == ([TOOL], "auto")
     assert second["messages"] == following
 
 
-KEPT: Any = {"id": True, "type": True, "function": {"name", "arguments"}}
+SENT_BACK_FIELDS: Any = {"id": True, "type": True, "function": {"name", "arguments"}}
 
 
 async def test_parameters_are_passed_on_as_the_upstream_spells_them(
@@ -177,11 +183,11 @@ async def test_parameters_are_passed_on_as_the_upstream_spells_them(
 
 
 async def test_an_administrators_rules_and_defaults_hold(
-    script: AsyncOpenAI, upstream: FakeUpstream, offered: Upstream
+    script: AsyncOpenAI, upstream: FakeUpstream, api_upstream: Upstream
 ) -> None:
-    offered.model_parameters = {"": {"temperature": {"max": 0.4}}}
-    offered.parameters = {"top_p": 0.3, "n": 2, "logprobs": True}
-    await offered.asave()
+    api_upstream.model_parameters = {"": {"temperature": {"max": 0.4}}}
+    api_upstream.parameters = {"top_p": 0.3, "n": 2, "logprobs": True}
+    await api_upstream.asave()
     await script.chat.completions.create(model=MODEL, messages=HELLO, temperature=1.5)
     [sent] = bodies(upstream)
     assert (sent["temperature"], sent["top_p"]) == (0.4, 0.3)
@@ -189,26 +195,28 @@ async def test_an_administrators_rules_and_defaults_hold(
 
 
 async def test_there_are_as_many_choices_as_an_administrator_allows(
-    script: AsyncOpenAI, upstream: FakeUpstream, offered: Upstream
+    script: AsyncOpenAI, upstream: FakeUpstream, api_upstream: Upstream
 ) -> None:
-    asked: Any = {"model": MODEL, "messages": HELLO, "n": 2}
+    request: Any = {"model": MODEL, "messages": HELLO, "n": 2}
     with pytest.raises(openai.BadRequestError, match="n can be 1 at most"):
-        await script.chat.completions.create(**asked)
-    offered.parameters = {"n": 2}
-    await offered.asave()
+        await script.chat.completions.create(**request)
+    api_upstream.parameters = {"n": 2}
+    await api_upstream.asave()
     upstream.script(
-        chunk_of(0, {"content": "a"}),
-        chunk_of(1, {"content": "b"}),
-        chunk_of(0, {}, "stop"),
-        chunk_of(1, {}, "length"),
+        build_chunk(0, {"content": "a"}),
+        build_chunk(1, {"content": "b"}),
+        build_chunk(0, {}, "stop"),
+        build_chunk(1, {}, "length"),
         done(),
     )
-    got = await script.chat.completions.create(**asked)
-    found = [(one.index, one.message.content, one.finish_reason) for one in got.choices]
-    assert found == [(0, "a", "stop"), (1, "b", "length")]
+    got = await script.chat.completions.create(**request)
+    answers = [
+        (answer.index, answer.message.content, answer.finish_reason) for answer in got.choices
+    ]
+    assert answers == [(0, "a", "stop"), (1, "b", "length")]
 
 
-def chunk_of(index: int, content: dict[str, Any], finish_reason: str | None = None) -> bytes:
+def build_chunk(index: int, content: dict[str, Any], finish_reason: str | None = None) -> bytes:
     return chunk([{"index": index, "delta": content, "finish_reason": finish_reason}])
 
 
@@ -262,13 +270,13 @@ async def test_a_limit_of_length_is_the_finish_reason(
     script: AsyncOpenAI, upstream: FakeUpstream, is_streamed: bool
 ) -> None:
     upstream.script(delta("Half"), finish("length"), done())
-    asked: Any = {"model": MODEL, "messages": HELLO}
+    request: Any = {"model": MODEL, "messages": HELLO}
     if is_streamed:
-        stream = await script.chat.completions.create(stream=True, **asked)
+        stream = await script.chat.completions.create(stream=True, **request)
         reasons = [part.choices[0].finish_reason async for part in stream]
         assert reasons[-1] == "length"
     else:
-        got = await script.chat.completions.create(**asked)
+        got = await script.chat.completions.create(**request)
         assert got.choices[0].finish_reason == "length"
 
 
@@ -320,14 +328,14 @@ async def test_an_error_in_the_stream_before_any_text_has_a_status_too(
 
 
 async def test_a_fallback_answers_and_both_are_booked(
-    script: AsyncOpenAI, upstream: FakeUpstream, offered: Upstream
+    script: AsyncOpenAI, upstream: FakeUpstream, api_upstream: Upstream
 ) -> None:
     with FakeUpstream() as other:
         spare = await Upstream.objects.acreate(
             name="Spare", base_url=other.base_url, offered_models="two"
         )
         choices = [ModelChoice(spare.pk, "two")]
-        await sync_to_async(Fallback.replace)(offered, MODEL, choices)
+        await sync_to_async(Fallback.replace)(api_upstream, MODEL, choices)
         upstream.fail(429, {"error": {"message": "too many"}}, {"Retry-After": "30"})
         other.script(delta("Hi"), finish(), usage(), done())
         got = await script.chat.completions.create(model=MODEL, messages=HELLO)
@@ -337,24 +345,24 @@ async def test_a_fallback_answers_and_both_are_booked(
 
 
 async def test_a_parameter_is_spelled_otherwise_once_the_model_has_refused_it(
-    script: AsyncOpenAI, upstream: FakeUpstream, offered: Upstream
+    script: AsyncOpenAI, upstream: FakeUpstream, api_upstream: Upstream
 ) -> None:
     message = "Unsupported parameter: 'max_tokens' is not supported with this model."
     upstream.fail(400, {"error": {"message": message, "param": "max_tokens"}})
     upstream.script(delta("Hi"), finish(), done())
     await script.chat.completions.create(model=MODEL, messages=HELLO, max_tokens=5)
     assert bodies(upstream)[1]["max_completion_tokens"] == 5
-    await offered.arefresh_from_db()
-    assert list(offered.refused_by(MODEL)) == ["max_tokens"]
+    await api_upstream.arefresh_from_db()
+    assert list(api_upstream.refused_by(MODEL)) == ["max_tokens"]
 
 
 @pytest.mark.parametrize("change", ["revoked", "deactivated", "left the group", "switched off"])
 async def test_a_running_request_stops_when_its_right_ends(
-    script: AsyncOpenAI, upstream: FakeUpstream, offered: Upstream, alice: User, change: str
+    script: AsyncOpenAI, upstream: FakeUpstream, api_upstream: Upstream, alice: User, change: str
 ) -> None:
     group = await Group.objects.acreate(name="team")
     await alice.groups.aadd(group)
-    rule = await AccessRule.objects.acreate(upstream=offered)
+    rule = await AccessRule.objects.acreate(upstream=api_upstream)
     await rule.groups.aadd(group)
     upstream.script(delta("Hel"), Pause())
     asking = asyncio.create_task(script.chat.completions.create(model=MODEL, messages=HELLO))
@@ -472,10 +480,10 @@ async def test_requests_that_begin_at_once_count_together(
 
 @pytest.mark.parametrize("model", ["x" * 201, "a\0b"])
 async def test_a_model_that_cannot_be_stored_is_unknown(
-    script: AsyncOpenAI, upstream: FakeUpstream, offered: Upstream, model: str
+    script: AsyncOpenAI, upstream: FakeUpstream, api_upstream: Upstream, model: str
 ) -> None:
-    await Upstream.objects.filter(pk=offered.pk).aupdate(offered_models="")
+    await Upstream.objects.filter(pk=api_upstream.pk).aupdate(offered_models="")
     upstream.fail_models(500, {})
     with pytest.raises(openai.NotFoundError, match="There is no model"):
-        await script.chat.completions.create(model=f"{offered.name}/{model}", messages=HELLO)
+        await script.chat.completions.create(model=f"{api_upstream.name}/{model}", messages=HELLO)
     assert not upstream.chat_requests

@@ -7,19 +7,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from chatapp.api.data_urls import LONG_BYTES, DataUrl, TakenApart, TooMuchText
+from chatapp.api.data_urls import LONG_BYTES, DataUrl, SplitBody, TooMuchText
 from chatapp.upstream.wire.base64_steps import STEP_BYTES
 
 DATA = bytes(range(256)) * 2048  # twice a step
 LONG = f"data:image/png;base64,{base64.b64encode(DATA).decode()}"
 
 
-def apart_of(value: Any) -> TakenApart:
-    return TakenApart.of(json.dumps(value).encode())
+def split_body(value: Any) -> SplitBody:
+    return SplitBody.of(json.dumps(value).encode())
 
 
 def test_a_long_data_url_leaves_a_mark() -> None:
-    apart = apart_of({"image_url": {"url": LONG}, "more": ["x"]})
+    apart = split_body({"image_url": {"url": LONG}, "more": ["x"]})
     [(mark, url)] = apart.urls.items()
     assert msgspec.json.decode(apart.json) == {"image_url": {"url": mark}, "more": ["x"]}
     assert (url.media_type, b"".join(url.pieces())) == ("image/png", DATA)
@@ -37,14 +37,14 @@ def test_a_long_data_url_leaves_a_mark() -> None:
     ],
 )
 def test_other_strings_stay(value: Any) -> None:
-    apart = apart_of(value)
+    apart = split_body(value)
     assert not apart.urls
     assert msgspec.json.decode(apart.json) == value
 
 
 def test_what_is_no_image_or_file_is_put_back() -> None:
     value = {"content": LONG, "parts": [{"text": LONG}], "image_url": {"url": LONG}}
-    apart = apart_of(value)
+    apart = split_body(value)
     assert len(apart.urls) == 3
     restored = apart.put_back(msgspec.json.decode(apart.json))
     assert restored["content"] == restored["parts"][0]["text"] == LONG
@@ -54,10 +54,10 @@ def test_what_is_no_image_or_file_is_put_back() -> None:
 def test_escaped_slashes_are_read() -> None:
     """PHP escapes each of them."""
     escaped = json.dumps({"url": LONG}).replace("/", r"\/").encode()
-    apart = TakenApart.of(escaped)
+    apart = SplitBody.of(escaped)
     [(mark, url)] = apart.urls.items()
     assert b"".join(url.pieces()) == DATA
-    part = url.within({"type": "image_url", "image_url": {"url": mark, "detail": "low"}}, mark)
+    part = url.encode_part({"type": "image_url", "image_url": {"url": mark, "detail": "low"}}, mark)
     sent = json.loads(part.json)["image_url"]
     assert sent == {"url": LONG, "detail": "low"}
 
@@ -89,22 +89,22 @@ def test_padding_within_is_noticed_at_the_end_of_a_step() -> None:
 
 @pytest.mark.parametrize("data", [b'"data:', b'"data:;base64,' + b"A" * 10**5, b"", b"\\"])
 def test_torn_bodies_are_left_to_the_decoder(data: bytes) -> None:
-    assert TakenApart.of(data).json == data
+    assert SplitBody.of(data).json == data
 
 
 def test_escapes_of_a_text_are_read_when_it_is_put_back() -> None:
     escaped = json.dumps({"content": LONG + "\n"}).replace("/", r"\/").encode()
-    apart = TakenApart.of(escaped)
+    apart = SplitBody.of(escaped)
     assert apart.put_back(msgspec.json.decode(apart.json)) == {"content": LONG + "\n"}
 
 
 def test_text_is_bounded_with_what_is_put_back() -> None:
     data = json.dumps({"a": LONG, "b": LONG, "image_url": {"url": LONG}}).encode()
     enough = 2 * len(LONG) + 500
-    apart = TakenApart.of(data, enough)
+    apart = SplitBody.of(data, enough)
     assert apart.put_back(msgspec.json.decode(apart.json))["b"] == LONG
-    apart = TakenApart.of(data, enough - 1000)
+    apart = SplitBody.of(data, enough - 1000)
     with pytest.raises(TooMuchText):
         apart.put_back(msgspec.json.decode(apart.json))
     with pytest.raises(TooMuchText):
-        TakenApart.of(data, 50)
+        SplitBody.of(data, 50)

@@ -65,7 +65,7 @@ async def test_addresses_and_methods(
 async def test_bodies(
     http: httpx.AsyncClient,
     secret: str,
-    offered: Upstream,
+    api_upstream: Upstream,
     content: bytes,
     content_type: str,
     status: int,
@@ -83,7 +83,7 @@ async def test_a_host_that_is_not_served(http: httpx.AsyncClient) -> None:
     assert error_in(response)["code"] == "bad_request"
 
 
-async def test_throttling(http: httpx.AsyncClient, secret: str, offered: Upstream) -> None:
+async def test_throttling(http: httpx.AsyncClient, secret: str, api_upstream: Upstream) -> None:
     token = await AccessToken.objects.aget()
     allowances[token.user_id].take(10**6)
     headers = {"Authorization": f"Bearer {secret}"}

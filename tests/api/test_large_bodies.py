@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from chatapp.api import large_bodies
-from chatapp.api.large_bodies import BODIES_AT_ONCE, CHECKED_AT_ONCE, LargeBodies, max_bytes
+from chatapp.api.large_bodies import BODIES_AT_ONCE, MAX_UNCHECKED_BODIES, LargeBodies, max_bytes
 from chatapp.api.responses import ApiError
 
 pytestmark = pytest.mark.django_db
@@ -52,7 +52,7 @@ async def test_all_together_have_room_for_a_few(bodies: LargeBodies) -> None:
 
 
 async def test_few_tokens_are_checked_at_once(bodies: LargeBodies) -> None:
-    tasks = [bodies.begin(1, WRONG, lambda _: None).check for _ in range(CHECKED_AT_ONCE)]
+    tasks = [bodies.begin(1, WRONG, lambda _: None).check for _ in range(MAX_UNCHECKED_BODIES)]
     with pytest.raises(ApiError):
         bodies.begin(1, WRONG, lambda _: None)
     await asyncio.gather(*tasks)

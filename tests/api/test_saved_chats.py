@@ -52,22 +52,22 @@ ANSWER = (reasoning("Let me see"), delta("Hi "), delta("there"), finish(), usage
 
 
 async def create(script: AsyncOpenAI, messages: Any = HELLO, **more: Any) -> httpx.Headers:
-    asked: Any = {"model": MODEL, "messages": messages, "store": True} | more
+    request: Any = {"model": MODEL, "messages": messages, "store": True} | more
     headers: httpx.Headers = (
-        await script.chat.completions.with_raw_response.create(**asked)
+        await script.chat.completions.with_raw_response.create(**request)
     ).headers
     return headers
 
 
 async def branch(conversation: Conversation) -> list[tuple[str, str, str, str]]:
     return [
-        (one.role, one.content, one.reasoning, one.ending)
-        async for one in conversation.messages.all()
+        (message.role, message.content, message.reasoning, message.ending)
+        async for message in conversation.messages.all()
     ]
 
 
 async def test_messages_and_answer_are_saved_as_a_chat_of_the_person(
-    script: AsyncOpenAI, upstream: FakeUpstream, alice: User, offered: Upstream
+    script: AsyncOpenAI, upstream: FakeUpstream, alice: User, api_upstream: Upstream
 ) -> None:
     upstream.script(*ANSWER)
     headers = await create(script, LONGER, temperature=0.5, metadata={"run": "7"}, user="me")
@@ -82,7 +82,7 @@ async def test_messages_and_answer_are_saved_as_a_chat_of_the_person(
     ]
     reply = await Message.objects.select_related("upstream", "request_settings").alatest("sequence")
     assert reply.pk == saved.active_leaf
-    assert (reply.content, reply.upstream, reply.model) == ("Hi there", offered, MODEL)
+    assert (reply.content, reply.upstream, reply.model) == ("Hi there", api_upstream, MODEL)
     settings = await ChatSettings.objects.aget()
     assert (settings.system_prompt, settings.parameters) == (
         "Be kind.\n\nBe brief.",
@@ -101,8 +101,8 @@ async def test_a_streamed_answer_is_saved_too_and_names_its_chat_at_once(
     script: AsyncOpenAI, upstream: FakeUpstream
 ) -> None:
     upstream.script(*ANSWER)
-    asked: Any = {"model": MODEL, "messages": HELLO, "store": True, "stream": True}
-    async with script.chat.completions.with_streaming_response.create(**asked) as response:
+    request: Any = {"model": MODEL, "messages": HELLO, "store": True, "stream": True}
+    async with script.chat.completions.with_streaming_response.create(**request) as response:
         named = response.headers[CONVERSATION]
         assert [line async for line in response.iter_lines()]
     saved = await Conversation.objects.aget()
@@ -131,15 +131,15 @@ async def test_the_same_request_twice_makes_two_chats(
 @pytest.mark.parametrize("is_streamed", [False, True])
 async def test_half_an_answer_is_saved_as_half(
     http: httpx.AsyncClient,
-    offered: Upstream,
+    api_upstream: Upstream,
     secret: str,
     upstream: FakeUpstream,
     is_streamed: bool,
 ) -> None:
     upstream.script(delta("Half"), Close())
-    asked = {"model": MODEL, "messages": HELLO, "store": True, "stream": is_streamed}
+    request = {"model": MODEL, "messages": HELLO, "store": True, "stream": is_streamed}
     response = await http.post(
-        "/api/v1/chat/completions", json=asked, headers={"Authorization": f"Bearer {secret}"}
+        "/api/v1/chat/completions", json=request, headers={"Authorization": f"Bearer {secret}"}
     )
     assert "before it was complete" in response.text
     saved = await Conversation.objects.aget()
@@ -159,40 +159,45 @@ async def test_a_request_that_fails_leaves_no_chat(
 
 
 async def test_a_fallback_is_named_with_what_failed(
-    script: AsyncOpenAI, upstream: FakeUpstream, offered: Upstream
+    script: AsyncOpenAI, upstream: FakeUpstream, api_upstream: Upstream
 ) -> None:
-    offered.offered_models = f"{MODEL}\ntwo"
-    await offered.asave()
-    await sync_to_async(Fallback.replace)(offered, MODEL, [ModelChoice(offered.pk, "two")])
+    api_upstream.offered_models = f"{MODEL}\ntwo"
+    await api_upstream.asave()
+    await sync_to_async(Fallback.replace)(
+        api_upstream, MODEL, [ModelChoice(api_upstream.pk, "two")]
+    )
     upstream.fail(429, {"error": {"message": "too many"}}, {"Retry-After": "30"})
     upstream.script(*ANSWER)
     await create(script)
     reply = await Message.objects.aget(role="assistant")
-    assert (reply.model, [one.model for one in reply.failed_models]) == ("two", [MODEL])
+    assert (reply.model, [failed_model.model for failed_model in reply.failed_models]) == (
+        "two",
+        [MODEL],
+    )
 
 
 async def test_each_choice_is_saved_beside_the_first(
-    script: AsyncOpenAI, upstream: FakeUpstream, offered: Upstream
+    script: AsyncOpenAI, upstream: FakeUpstream, api_upstream: Upstream
 ) -> None:
-    offered.parameters = {"n": 2}
-    await offered.asave()
-    both = [{"index": index, "delta": {"content": one}} for index, one in enumerate("ab")]
+    api_upstream.parameters = {"n": 2}
+    await api_upstream.asave()
+    both = [{"index": index, "delta": {"content": text}} for index, text in enumerate("ab")]
     ends = [{"index": index, "delta": {}, "finish_reason": "stop"} for index in range(2)]
     upstream.script(chunk(both), chunk(ends), done())
     await create(script, n=2)
     replies = Message.objects.filter(role="assistant").order_by("choice")
-    assert [one.content async for one in replies] == ["a", "b"]
+    assert [saved_reply.content async for saved_reply in replies] == ["a", "b"]
 
 
 async def test_the_chat_goes_on_from_the_page(
-    script: AsyncOpenAI, upstream: FakeUpstream, alice: User, offered: Upstream
+    script: AsyncOpenAI, upstream: FakeUpstream, alice: User, api_upstream: Upstream
 ) -> None:
     upstream.script(*ANSWER)
     await create(script, LONGER)
     saved = await Conversation.objects.aget()
-    following = Prompt("Five", ModelChoice(offered.pk, MODEL), saved.pk, saved.active_leaf)
+    following = Prompt("Five", ModelChoice(api_upstream.pk, MODEL), saved.pk, saved.active_leaf)
     turn = await sync_to_async(following.store)(alice, worker().id)
-    sent = [(one["role"], one["content"]) for one in turn.history.messages]
+    sent = [(message["role"], message["content"]) for message in turn.history.messages]
     assert sent == [
         ("system", "Be kind.\n\nBe brief."),
         ("user", "One\n\nTwo"),
@@ -225,9 +230,9 @@ async def test_what_is_saved_takes_room(
 async def test_nothing_is_saved_for_a_person_who_is_erased_meanwhile(
     script: AsyncOpenAI, upstream: FakeUpstream, alice: User
 ) -> None:
-    asked: Any = {"model": MODEL, "messages": HELLO, "store": True, "stream": True}
+    request: Any = {"model": MODEL, "messages": HELLO, "store": True, "stream": True}
     upstream.script(*ANSWER)
-    async with script.chat.completions.with_streaming_response.create(**asked) as response:
+    async with script.chat.completions.with_streaming_response.create(**request) as response:
         await User.objects.filter(pk=alice.pk).adelete()
         assert [line async for line in response.iter_lines()]
     assert not await Conversation.objects.aexists()

@@ -30,16 +30,16 @@ print(list(Usage.objects.filter(kind="api").values_list("ending", flat=True)))
 
 
 @pytest.fixture(scope="module")
-def shared() -> Iterator[FakeUpstream]:
+def shared_upstream() -> Iterator[FakeUpstream]:
     with FakeUpstream() as upstream:
         yield upstream
 
 
 @pytest.fixture
-def upstream(shared: FakeUpstream) -> FakeUpstream:
+def upstream(shared_upstream: FakeUpstream) -> FakeUpstream:
     """The server's upstream, without what an earlier test left."""
-    shared.forget()
-    return shared
+    shared_upstream.forget()
+    return shared_upstream
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +48,10 @@ def person(site: Site) -> Person:
 
 
 @pytest.fixture(scope="module")
-def shared_server(site: Site, shared: FakeUpstream) -> Iterator[Server]:
-    with site.server(OPENAI_BASE_URL=shared.base_url, CHATAPP_DRAIN_SECONDS="0.1") as server:
+def shared_server(site: Site, shared_upstream: FakeUpstream) -> Iterator[Server]:
+    with site.server(
+        OPENAI_BASE_URL=shared_upstream.base_url, CHATAPP_DRAIN_SECONDS="0.1"
+    ) as server:
         yield server
 
 
@@ -69,7 +71,7 @@ def second_secret(shared_server: Server, person: Person) -> str:
     return shared_server.run(MAKE_TOKEN.format(person.username)).strip()
 
 
-def asked(secret: str, **more: Any) -> dict[str, Any]:
+def build_request(secret: str, **more: Any) -> dict[str, Any]:
     body = {"model": MODEL, "messages": [{"role": "user", "content": "Hi"}], "stream": True}
     return {"json": body | more, "headers": {"Authorization": f"Bearer {secret}"}}
 
@@ -79,7 +81,7 @@ def test_the_upstream_is_closed_when_the_script_leaves(
 ) -> None:
     before = endings(server)
     upstream.script(delta("Hel"), Pause())
-    with server.visit() as http, http.stream("POST", CHAT, **asked(secret)) as response:
+    with server.visit() as http, http.stream("POST", CHAT, **build_request(secret)) as response:
         assert response.status_code == 200
         assert "Hel" in next(response.iter_lines())
         request = upstream.wait_for_request()
@@ -92,21 +94,21 @@ def test_a_script_that_waits_for_a_whole_answer_and_leaves_costs_no_more_either(
 ) -> None:
     before = endings(server)
     upstream.script(delta("Hel"), Pause())
-    with connected(server) as connection:
+    with open_socket(server) as connection:
         connection.sendall(raw(secret, stream=False))
         request = upstream.wait_for_request()
     assert request.wait_for_close().was_streaming
     assert until_booked(server, before) == "abandoned"
 
 
-def connected(server: Server) -> socket.socket:
+def open_socket(server: Server) -> socket.socket:
     host, port = server.url.removeprefix("http://").split(":")
     return socket.create_connection((host, int(port)))
 
 
 def raw(secret: str, **more: Any) -> bytes:
-    wanted = asked(secret, **more)
-    body = json.dumps(wanted["json"]).encode()
+    request = build_request(secret, **more)
+    body = json.dumps(request["json"]).encode()
     head = f"POST {CHAT} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {secret}\r\n"
     return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
@@ -117,21 +119,21 @@ def test_a_script_that_does_not_read_slows_the_upstream_down(
     megabytes = 60
     ended = Pause()
     upstream.script(*[delta("x" * 2**16)] * (16 * megabytes), ended, finish(), done())
-    before = memory_of(server)
-    with connected(server) as connection:
+    before = read_memory(server)
+    with open_socket(server) as connection:
         connection.sendall(raw(secret))
         request = upstream.wait_for_request()
         with server.visit() as http:
             for _ in range(50):  # the server has time to read all of it
                 http.get("/healthz")
-        assert memory_of(server) - before < 20
+        assert read_memory(server) - before < 20
     assert request.wait_for_close().was_streaming
 
 
 def test_a_body_that_is_too_large_is_refused(server: Server, secret: str) -> None:
     with server.visit() as http:
         large = [{"role": "user", "content": "x" * 160 * 2**20}]
-        response = http.post(CHAT, **asked(secret, messages=large))
+        response = http.post(CHAT, **build_request(secret, messages=large))
         too_many = http.post("/", content=b"x" * 10 * 2**20)
     assert response.status_code == 413
     assert response.headers["Content-Type"] == "application/json"
@@ -144,7 +146,7 @@ def test_a_body_that_is_too_large_is_refused(server: Server, secret: str) -> Non
 LARGE, LARGEST = 8 * 2**20, max_bytes()  # more than a page may send
 
 
-def head_of(secret: str, length: int) -> bytes:
+def build_head(secret: str, length: int) -> bytes:
     lines = (f"POST {CHAT} HTTP/1.1", "Host: localhost", f"Authorization: Bearer {secret}")
     return "\r\n".join([*lines, f"Content-Length: {length}", "", ""]).encode()
 
@@ -162,7 +164,7 @@ def test_a_photo_is_passed_on(server: Server, upstream: FakeUpstream, secret: st
     content = [{"type": "image_url", "image_url": {"url": url}}]
     with server.visit() as http:
         messages = [{"role": "user", "content": content}]
-        response = http.post(CHAT, **asked(secret, messages=messages, stream=False))
+        response = http.post(CHAT, **build_request(secret, messages=messages, stream=False))
     assert response.json()["choices"][0]["message"]["content"] == "A cat"
     assert upstream.wait_for_request().body["messages"][0]["content"] == content
 
@@ -174,7 +176,7 @@ def test_a_large_body_is_refused_before_it_is_sent_without_a_valid_token(
     server: Server, sent_secret: str, code: str
 ) -> None:
     with Wire(server.url) as wire:
-        wire.write(head_of(sent_secret, LARGE))
+        wire.write(build_head(sent_secret, LARGE))
         answer = wire.read_to_the_end()
     assert answer.status == 401
     assert error_in(answer)["code"] == code
@@ -185,10 +187,10 @@ def test_a_person_sends_one_largest_body_at_a_time(
 ) -> None:
     """Whatever token it is sent with; what it took up is free again when it is gone."""
     with Wire(server.url) as first:
-        first.write(head_of(secret, LARGEST))
+        first.write(build_head(secret, LARGEST))
         for again in (secret, second_secret):
             with Wire(server.url) as second:
-                second.write(head_of(again, LARGE))
+                second.write(build_head(again, LARGE))
                 answer = second.read_to_the_end()
             assert answer.status == 429
             assert error_in(answer)["type"] == "rate_limit_error"
@@ -197,19 +199,19 @@ def test_a_person_sends_one_largest_body_at_a_time(
     large = [{"role": "user", "content": "x" * 2_100_000}]
     with server.visit() as http:
         while (
-            response := http.post(CHAT, **asked(secret, messages=large, stream=False))
+            response := http.post(CHAT, **build_request(secret, messages=large, stream=False))
         ).status_code == 429:
             pass  # the server has not noticed yet that the first has left
     assert response.status_code == 200
 
 
 def test_a_large_body_is_not_held_in_memory_while_it_arrives(server: Server, secret: str) -> None:
-    before = memory_of(server)
+    before = read_memory(server)
     with Wire(server.url) as wire:
-        wire.write(head_of(secret, 100 * 2**20))
+        wire.write(build_head(secret, 100 * 2**20))
         for _ in range(99):
             wire.write(bytes(2**20))
-        assert memory_of(server) - before < 20
+        assert read_memory(server) - before < 20
 
 
 @pytest.mark.parametrize(
@@ -235,7 +237,7 @@ def test_a_server_that_stops_ends_streams_with_an_error(
 ) -> None:
     before = endings(server)
     upstream.script(delta("Hel"), Pause())
-    with server.visit() as http, http.stream("POST", CHAT, **asked(secret)) as response:
+    with server.visit() as http, http.stream("POST", CHAT, **build_request(secret)) as response:
         lines = response.iter_lines()
         assert "Hel" in next(lines)
         server.process.terminate()
@@ -245,16 +247,16 @@ def test_a_server_that_stops_ends_streams_with_an_error(
     assert endings(server)[len(before) :] == ["interrupted"]
 
 
-def memory_of(server: Server) -> float:
+def read_memory(server: Server) -> float:
     """Return the resident memory in MB."""
-    found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{server.pid}/status").read_text())
-    assert found
-    return int(found[1]) / 1024
+    match = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{server.pid}/status").read_text())
+    assert match
+    return int(match[1]) / 1024
 
 
 def endings(server: Server) -> list[str]:
-    found: list[str] = json.loads(server.run(USAGE).replace("'", '"'))
-    return found
+    saved_endings: list[str] = json.loads(server.run(USAGE).replace("'", '"'))
+    return saved_endings
 
 
 def until_booked(server: Server, before: list[str]) -> str:

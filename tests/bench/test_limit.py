@@ -33,7 +33,7 @@ async def test_stopping_or_leaving_closes_the_upstream_request(
             tab.ask(order)
             await tab.reply_began()
             end(tab)
-            assert (await browser.request_of(order, closed=True)).closed_at
+            assert (await browser.wait_for_request(order, closed=True)).closed_at
 
 
 async def test_the_usage_of_all_its_processes_is_counted() -> None:

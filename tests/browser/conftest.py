@@ -53,12 +53,12 @@ expect.set_options(timeout=WAIT_MS)
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        browser = launched(playwright.chromium)
+        browser = launch_chromium(playwright.chromium)
         yield browser
         browser.close()
 
 
-def launched(
+def launch_chromium(
     chromium: BrowserType, names: Sequence[str] = NAMES, has_scrollbars: bool = False
 ) -> Browser:
     path = next(filter(None, map(shutil.which, names)), None)
@@ -142,7 +142,7 @@ ToolServer.objects.create(name="test", transport="stdio", command={command!r})
 
 
 @pytest.fixture(scope="package")
-def equipped(site: Site, package_upstream: FakeUpstream) -> Iterator[Server]:
+def server_with_tools(site: Site, package_upstream: FakeUpstream) -> Iterator[Server]:
     """A server with one tool server, whose tools ask for permission."""
     with site.server(
         OPENAI_BASE_URL=package_upstream.base_url,
@@ -218,7 +218,7 @@ class Desk:
         self.person = person
         self.errors: list[str] = []
         self._expected: list[str] = []
-        context.on("console", lambda message: self._said(message.type, message.text))
+        context.on("console", lambda message: self._record_message(message.type, message.text))
         context.on("weberror", lambda error: self.errors.append(f"uncaught: {error.error}"))
         context.on("dialog", self._dialog)
         if person:
@@ -235,10 +235,10 @@ class Desk:
         """Allow errors that the test itself provokes."""
         self._expected.append(pattern)
 
-    def unexpected(self) -> list[str]:
+    def list_unexpected_errors(self) -> list[str]:
         return [e for e in self.errors if not any(re.search(p, e) for p in self._expected)]
 
-    def _said(self, kind: str, text: str) -> None:
+    def _record_message(self, kind: str, text: str) -> None:
         if kind in ("error", "warning"):
             self.errors.append(f"{kind}: {text}")
 
@@ -273,10 +273,10 @@ def sit_down(chromium: Browser, server: Server) -> Iterator[SitDown]:
     yield sit_down
     for desk in desks:
         desk.context.close()
-    assert [error for desk in desks for error in desk.unexpected()] == []
+    assert [error for desk in desks for error in desk.list_unexpected_errors()] == []
 
 
-def confirmed(page: Page, address: str) -> Page:
+def open_confirmed(page: Page, address: str) -> Page:
     """Open a staff page, confirming the password if it is asked for."""
     page.goto(address)
     if page.get_by_role("heading", name="Confirm it is you").is_visible():

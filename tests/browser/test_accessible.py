@@ -9,7 +9,7 @@ import pytest
 from django.template.loader import render_to_string
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import Desk, SitDown, Tab, confirmed, open_row
+from tests.browser.conftest import Desk, SitDown, Tab, open_confirmed, open_row
 from tests.support.fake_upstream import (
     FakeUpstream,
     Stall,
@@ -24,12 +24,12 @@ from tests.support.fake_upstream import (
     usage,
 )
 from tests.support.live import ROOT, Server, Site
-from tests.support.long_thread import stored_for
-from tests.support.profile import sampled, scaled
+from tests.support.long_thread import store_long_thread
+from tests.support.profile import choose_size, sample_params
 from tests.support.reviewer import address, open_in
 
 AXE = (ROOT / "tests/vendor/axe-core-4.14.1/axe.min.js").read_text()
-WIDTHS = scaled({"wide": 1280}, {"wide": 1280, "narrow": 390})
+WIDTHS = choose_size({"wide": 1280}, {"wide": 1280, "narrow": 390})
 # A phone's innerWidth grows with content wider than the screen.
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 # With preload, for one rule about rotated phones, axe adds styles to the page, which our CSP
@@ -42,14 +42,14 @@ SETTLE = """() => new Promise((resolve) => requestAnimationFrame(() => {
   }
   requestAnimationFrame(resolve);
 }))"""
-SCHEMES: list[Literal["light", "dark"]] = scaled(["dark"], ["light", "dark"])
+SCHEMES: list[Literal["light", "dark"]] = choose_size(["dark"], ["light", "dark"])
 
 COLLEAGUE = """
 from chatapp.models import Review, User, audit
 from django.db import transaction
 with transaction.atomic():
     olive = User.objects.get(username="olive")
-    review = Review.held({conversation!r})
+    review = Review.get_for_update({conversation!r})
     review.claim(olive)
     audit.record("review.claimed", actor=olive, about=review.conversation)
 """
@@ -85,11 +85,11 @@ def violations(page: Page, preload: str = "false") -> list[str]:
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE)
     page.evaluate(SETTLE)
-    found = page.evaluate(RUN % preload)
-    return [_described(rule) for rule in found["violations"]]
+    result = page.evaluate(RUN % preload)
+    return [_describe_rule(rule) for rule in result["violations"]]
 
 
-def _described(rule: dict[str, Any]) -> str:
+def _describe_rule(rule: dict[str, Any]) -> str:
     nodes = "; ".join(f"{node['target']} {node['failureSummary']}" for node in rule["nodes"][:4])
     return f"{rule['id']}: {rule['help']}: {nodes}"
 
@@ -97,20 +97,20 @@ def _described(rule: dict[str, Any]) -> str:
 def expect_accessible(page: Page, widths: Iterable[str] = WIDTHS) -> None:
     """Check the page in these widths and both schemes, and restore the window."""
     before = page.viewport_size
-    found: dict[str, list[str]] = {}
+    broken_rules: dict[str, list[str]] = {}
     for width in widths:
         page.set_viewport_size({"width": WIDTHS[width], "height": 800})
         for scheme in SCHEMES:
             page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-            found[f"{width} {scheme}"] = violations(page)
+            broken_rules[f"{width} {scheme}"] = violations(page)
             overflow = page.evaluate(
                 "document.documentElement.scrollWidth - document.documentElement.clientWidth"
             )
             if overflow > 0:
-                found[f"{width} {scheme}"].append(f"{overflow} px wider than the window")
+                broken_rules[f"{width} {scheme}"].append(f"{overflow} px wider than the window")
     if before:
         page.set_viewport_size(before)
-    failures = {where: rules for where, rules in found.items() if rules}
+    failures = {where: rules for where, rules in broken_rules.items() if rules}
     assert not failures, json.dumps(failures, indent=1)
 
 
@@ -124,7 +124,9 @@ def page(sit_down: SitDown) -> Page:
 
 @pytest.mark.parametrize(
     "path",
-    sampled(["/accounts/login/", "/accounts/password/reset/", "/accounts/signup/", "/nowhere/"]),
+    sample_params(
+        ["/accounts/login/", "/accounts/password/reset/", "/accounts/signup/", "/nowhere/"]
+    ),
 )
 def test_pages_before_signing_in(page: Page, server: Server, path: str) -> None:
     page.goto(server.url + path)
@@ -166,7 +168,8 @@ def test_error_pages(page: Page, server: Server, status: int | str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", sampled(["/", "/help/", "/accounts/password/change/", "/accounts/logout/", "/nowhere/"])
+    "path",
+    sample_params(["/", "/help/", "/accounts/password/change/", "/accounts/logout/", "/nowhere/"]),
 )
 def test_pages_when_signed_in(desk: Desk, path: str) -> None:
     desk.expect_error("404")
@@ -241,7 +244,7 @@ def test_part_of_a_long_conversation_and_its_outline(
     desk: Desk, server: Server, at: int | None
 ) -> None:
     assert desk.person
-    long = stored_for(server, desk.person, 210)
+    long = store_long_thread(server, desk.person, 210)
     tab = desk.open(long.path if at is None else f"{long.path}?at={long.id(at)}")
     tab.page.route("**/earlier/**", lambda route: route.abort())
     desk.expect_error("ERR_FAILED|htmx:error|Failed to fetch")
@@ -365,7 +368,7 @@ ADMIN = {
 @pytest.fixture
 def olive(sit_down: SitDown, site: Site, server: Server) -> Page:
     """The operator's page, after confirming her password."""
-    return confirmed(sit_down(site.olive).context.new_page(), f"{server.url}/limits/new/")
+    return open_confirmed(sit_down(site.olive).context.new_page(), f"{server.url}/limits/new/")
 
 
 @pytest.mark.thorough
@@ -390,7 +393,7 @@ def test_a_legal_hold_and_an_erasure(olive: Page, site: Site, server: Server) ->
     expect_accessible(olive)
 
 
-@pytest.mark.parametrize("name", sampled(ADMIN))
+@pytest.mark.parametrize("name", sample_params(ADMIN))
 def test_admin_pages(olive: Page, server: Server, name: str) -> None:
     olive.goto(server.url + ADMIN[name])
     expect_accessible(olive)

@@ -61,8 +61,8 @@ def test_from_the_setup_link_to_a_log_of_the_day(sit_down: SitDown, site: Site) 
         assert places == sorted(places, reverse=True)
         invited = page.get_by_role("listitem").filter(has_text="olga invited")
         invited.get_by_text("Details").click()
-        for given in ("Reviewer", "Writers"):
-            expect(invited.get_by_text(given, exact=True)).to_be_visible()
+        for label in ("Reviewer", "Writers"):
+            expect(invited.get_by_text(label, exact=True)).to_be_visible()
         expect_nothing_to_read(page, server, conversation)
 
 

@@ -51,14 +51,14 @@ def content(upstream: FakeUpstream) -> Any:
     return upstream.chat_requests[-1].body["messages"][-1]["content"]
 
 
-class Held:
+class HeldUploads:
     """Parts of uploads that are held back until they are released."""
 
     def __init__(self, tab: Tab) -> None:
         self._tab = tab
         self._routes: list[Route] = []
         self._is_open = False
-        tab.page.route(PARTS, self._take)
+        tab.page.route(PARTS, self._hold)
 
     def until(self, count: int = 1) -> None:
         while len(self._routes) < count:
@@ -77,7 +77,7 @@ class Held:
         self._is_open = True
         self._routes.clear()
 
-    def _take(self, route: Route) -> None:
+    def _hold(self, route: Route) -> None:
         if self._is_open:
             route.continue_()
         else:
@@ -197,18 +197,18 @@ def test_a_file_is_removed_by_keyboard(tab: Tab) -> None:
 
 
 def test_an_upload_shows_its_progress_and_can_be_cancelled(tab: Tab) -> None:
-    held = Held(tab)
+    uploads = HeldUploads(tab)
     attach(tab, file("large.txt", "x" * (MIB + 1000)))
     expect(chip(tab, "large.txt").get_by_role("progressbar")).to_have_attribute("value", "0")
     height = chip(tab, "large.txt").bounding_box()
-    held.until()
-    held.release()
+    uploads.until()
+    uploads.release()
     expect_state(tab, "large.txt")
     after = chip(tab, "large.txt").bounding_box()
     assert height
     assert after
     assert height["height"] == after["height"]
-    held = Held(tab)
+    uploads = HeldUploads(tab)
     attach(tab, file("second.txt", "y" * (MIB + 1000)))
     button(tab, "Cancel second.txt").click()
     expect(chips(tab)).to_have_count(1)
@@ -217,7 +217,7 @@ def test_an_upload_shows_its_progress_and_can_be_cancelled(tab: Tab) -> None:
 def test_sending_waits_for_uploads_until_it_is_cancelled_or_sends_by_itself(
     tab: Tab, upstream: FakeUpstream
 ) -> None:
-    held = Held(tab)
+    uploads = HeldUploads(tab)
     attach(tab, file("one.txt", "First"))
     tab.message.fill("What is this?")
     waiting = tab.page.get_by_text("Waiting for 1 file…")
@@ -226,21 +226,21 @@ def test_sending_waits_for_uploads_until_it_is_cancelled_or_sends_by_itself(
         expect(waiting).to_be_visible()
         tab.page.keyboard.press(cancel)
         expect(waiting).to_be_hidden()
-    held.until()
-    held.release()
+    uploads.until()
+    uploads.release()
     expect_state(tab, "one.txt")
     expect(tab.message).to_have_value("What is this?")
     assert not upstream.chat_requests
 
-    held = Held(tab)
+    uploads = HeldUploads(tab)
     attach(tab, file("two.txt", "Second"), file("three.txt", "Third"))
     tab.submit()
     expect(tab.page.get_by_text("Waiting for 2 files…")).to_be_visible()
     expect(tab.message).to_have_value("What is this?")
     expect_accessible(tab.page)
-    held.until(2)
+    uploads.until(2)
     assert not upstream.chat_requests
-    held.release()
+    uploads.release()
     tab.expect_ending("complete")
     assert len(content(upstream)) == 4
 
@@ -313,13 +313,13 @@ def test_all_files_that_failed_are_seen_at_once(sit_down: SitDown, alice: Person
 
 def test_an_upload_goes_on_after_a_reload_when_the_file_is_attached_again(tab: Tab) -> None:
     sent: list[str] = []
-    held = Held(tab)
+    uploads = HeldUploads(tab)
     attach(tab, file("large.txt", "x" * (MIB + 1000)))
-    held.until()
-    held.let_one_through()
-    held.until()
+    uploads.until()
+    uploads.let_one_through()
+    uploads.until()
     tab.reload()
-    held.forget()
+    uploads.forget()
     expect(chip(tab, "large.txt")).to_contain_text("The upload was interrupted.")
     tab.page.on("request", lambda request: sent.append(request.headers.get("upload-offset", "")))
     attach(tab, file("large.txt", "x" * (MIB + 1000)))
@@ -332,25 +332,25 @@ def test_an_upload_goes_on_after_a_reload_when_the_file_is_attached_again(tab: T
 def test_an_upload_goes_on_while_another_chat_is_shown(tab: Tab) -> None:
     tab.ask("Hello")
     tab.expect_ending("complete")
-    held = Held(tab)
+    uploads = HeldUploads(tab)
     attach(tab, file("notes.txt"))
-    held.until()
+    uploads.until()
     tab.page.get_by_role("link", name="New chat").first.click()
     expect(tab.page.get_by_role("heading", name="What would you like to know?")).to_be_visible()
     expect(chips(tab)).to_have_count(0)
     with tab.page.expect_response(PARTS):
-        held.release()
+        uploads.release()
     tab.page.go_back()
     expect_state(tab, "notes.txt")
 
 
 @pytest.mark.thorough
 def test_signing_out_ends_an_upload_and_says_so(desk: Desk, tab: Tab) -> None:
-    held = Held(tab)
+    uploads = HeldUploads(tab)
     attach(tab, file("notes.txt"))
-    held.until()
+    uploads.until()
     desk.context.clear_cookies(name="sessionid")
-    held.release()
+    uploads.release()
     expect(tab.connection).to_contain_text("signed out")
 
 
@@ -391,7 +391,7 @@ def test_files_survive_a_reload_and_a_refused_prompt(tab: Tab, upstream: FakeUps
 
 
 @pytest.fixture
-def pasted(desk: Desk, tab: Tab) -> Tab:
+def pasted_tab(desk: Desk, tab: Tab) -> Tab:
     """A tab into which a long text was pasted."""
     desk.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=desk.url)
     tab.page.evaluate("text => navigator.clipboard.writeText(text)", LONG)
@@ -401,37 +401,37 @@ def pasted(desk: Desk, tab: Tab) -> Tab:
 
 
 def test_a_long_paste_becomes_a_file_that_can_be_edited_and_turned_back(
-    desk: Desk, pasted: Tab, upstream: FakeUpstream
+    desk: Desk, pasted_tab: Tab, upstream: FakeUpstream
 ) -> None:
     desk.expect_error("422")
-    expect(pasted.message).to_have_value("")
-    button(pasted, f"Edit {PASTED}").click()
-    editor = pasted.page.get_by_role("dialog", name=PASTED).get_by_role("textbox")
+    expect(pasted_tab.message).to_have_value("")
+    button(pasted_tab, f"Edit {PASTED}").click()
+    editor = pasted_tab.page.get_by_role("dialog", name=PASTED).get_by_role("textbox")
     expect(editor).to_have_value(LONG)
     editor.fill("")
-    button(pasted, "Save").click()
-    expect(pasted.page.get_by_role("dialog")).to_contain_text("This file is empty.")
+    button(pasted_tab, "Save").click()
+    expect(pasted_tab.page.get_by_role("dialog")).to_contain_text("This file is empty.")
     editor.fill("Only this is left.")
-    button(pasted, "Save").click()
-    expect(pasted.page.get_by_role("dialog")).to_have_count(0)
-    expect(chip(pasted, PASTED)).to_contain_text("18")
-    pasted.ask("Read this")
-    pasted.expect_ending("complete")
+    button(pasted_tab, "Save").click()
+    expect(pasted_tab.page.get_by_role("dialog")).to_have_count(0)
+    expect(chip(pasted_tab, PASTED)).to_contain_text("18")
+    pasted_tab.ask("Read this")
+    pasted_tab.expect_ending("complete")
     document, _ = content(upstream)
     assert "Only this is left." in document["text"]
     assert "Line 1" not in document["text"]
-    pasted.message.press("Control+V")
-    expect_state(pasted, PASTED)
-    pasted.message.fill("Read this:")
-    button(pasted, f"Edit {PASTED}").focus()
-    pasted.page.keyboard.press("Enter")
-    expect(pasted.page.get_by_role("dialog", name=PASTED)).to_be_visible()
-    pasted.page.keyboard.press("Tab")
-    expect(button(pasted, "Put into the message")).to_be_focused()
-    pasted.page.keyboard.press("Enter")
-    expect(pasted.message).to_have_value(f"Read this:\n\n{LONG}")
-    expect(pasted.message).to_be_focused()
-    expect(chips(pasted)).to_have_count(0)
+    pasted_tab.message.press("Control+V")
+    expect_state(pasted_tab, PASTED)
+    pasted_tab.message.fill("Read this:")
+    button(pasted_tab, f"Edit {PASTED}").focus()
+    pasted_tab.page.keyboard.press("Enter")
+    expect(pasted_tab.page.get_by_role("dialog", name=PASTED)).to_be_visible()
+    pasted_tab.page.keyboard.press("Tab")
+    expect(button(pasted_tab, "Put into the message")).to_be_focused()
+    pasted_tab.page.keyboard.press("Enter")
+    expect(pasted_tab.message).to_have_value(f"Read this:\n\n{LONG}")
+    expect(pasted_tab.message).to_be_focused()
+    expect(chips(pasted_tab)).to_have_count(0)
 
 
 @pytest.mark.thorough
@@ -444,11 +444,11 @@ def test_a_long_paste_that_is_refused_as_a_file_goes_into_the_box(desk: Desk, ta
 
 
 @pytest.mark.thorough
-def test_a_short_paste_goes_into_the_box(pasted: Tab) -> None:
-    pasted.page.evaluate("navigator.clipboard.writeText('A line\\nand another')")
-    pasted.message.press("Control+V")
-    expect(pasted.message).to_have_value("A line\nand another")
-    expect(chips(pasted)).to_have_count(1)
+def test_a_short_paste_goes_into_the_box(pasted_tab: Tab) -> None:
+    pasted_tab.page.evaluate("navigator.clipboard.writeText('A line\\nand another')")
+    pasted_tab.message.press("Control+V")
+    expect(pasted_tab.message).to_have_value("A line\nand another")
+    expect(chips(pasted_tab)).to_have_count(1)
 
 
 # ---- what it costs

@@ -23,9 +23,9 @@ def test_a_large_photo_is_made_small_and_shown(tab: Tab) -> None:
     file = {"name": "me.jpg", "mimeType": "image/jpeg", "buffer": photo()}
     page.get_by_label("Choose a picture").set_input_files(file)  # type: ignore[arg-type]
     expect(page.get_by_text("Your picture was saved.")).to_be_visible()
-    shown = page.locator(".own-avatar img.avatar")
-    expect(shown).to_be_visible()
-    assert shown.evaluate("image => [image.naturalWidth, image.naturalHeight]") == [256, 256]
+    image = page.locator(".own-avatar img.avatar")
+    expect(image).to_be_visible()
+    assert image.evaluate("image => [image.naturalWidth, image.naturalHeight]") == [256, 256]
     page.get_by_role("button", name="Remove").click()
     expect(page.get_by_text("Your picture was removed.")).to_be_visible()
-    expect(shown).to_have_count(0)
+    expect(image).to_have_count(0)

@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Route, WebSocketRoute, expect
 
 from tests.browser.conftest import Desk, Tab
 from tests.support.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
-from tests.support.profile import sampled
+from tests.support.profile import sample_params
 
 LONG = [f"Line {number} of a long answer.\n\n" for number in range(80)]
 
@@ -74,7 +74,7 @@ def scroll_to(tab: Tab, text: str) -> None:
     expect(tab.page.get_by_role("button", name="Latest")).to_be_visible()
 
 
-def place_of(tab: Tab, text: str) -> float:
+def measure_top(tab: Tab, text: str) -> float:
     box = tab.page.get_by_text(text, exact=True).bounding_box()
     assert box
     return box["y"]
@@ -106,14 +106,16 @@ def leave_and_come_back(tab: Tab) -> None:
     tab.until_connected()
 
 
-@pytest.mark.parametrize("come_back", sampled([go_away_and_back, leave_and_come_back, Tab.reload]))
+@pytest.mark.parametrize(
+    "come_back", sample_params([go_away_and_back, leave_and_come_back, Tab.reload])
+)
 def test_coming_back_restores_the_scroll_position(
     reading: Tab, come_back: Callable[[Tab], None]
 ) -> None:
-    before = place_of(reading, "Line 30 of a long answer.")
+    before = measure_top(reading, "Line 30 of a long answer.")
     come_back(reading)
     expect(reading.page.get_by_role("button", name="Latest")).to_be_visible()
-    assert place_of(reading, "Line 30 of a long answer.") == pytest.approx(before, abs=2)
+    assert measure_top(reading, "Line 30 of a long answer.") == pytest.approx(before, abs=2)
 
 
 @pytest.mark.thorough
@@ -203,9 +205,9 @@ class LateFrames:
     def _forward(self, socket: WebSocketRoute) -> None:
         server = socket.connect_to_server()
         socket.on_message(server.send)
-        server.on_message(lambda frame: self._take(socket, frame))
+        server.on_message(lambda frame: self._hold(socket, frame))
 
-    def _take(self, socket: WebSocketRoute, frame: str | bytes) -> None:
+    def _hold(self, socket: WebSocketRoute, frame: str | bytes) -> None:
         if self.holds:
             self._held.append((socket, frame))
         else:

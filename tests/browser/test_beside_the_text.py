@@ -1,4 +1,4 @@
-"""What comes with a reply besides its text, and replies that say nothing at all."""
+"""Content that comes with a reply besides its text, and replies that say nothing at all."""
 
 import base64
 import struct
@@ -102,7 +102,7 @@ def test_done_after_half_an_answer_is_cut_off_and_can_be_continued(
     tab.ask("And then?")
     expect(tab.page.locator("article")).to_have_count(3)
     tab.expect_ending("complete")
-    said = [one["content"] for one in upstream.chat_requests[-1].body["messages"]]
-    assert said[:2] == ["All of it, please", "Half of it"]
-    assert said[2].startswith("Continue where you stopped.")
-    assert said[3:] == ["Packets in flight", "And then?"]
+    contents = [message["content"] for message in upstream.chat_requests[-1].body["messages"]]
+    assert contents[:2] == ["All of it, please", "Half of it"]
+    assert contents[2].startswith("Continue where you stopped.")
+    assert contents[3:] == ["Packets in flight", "And then?"]

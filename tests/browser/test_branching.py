@@ -1,4 +1,4 @@
-"""What a person does with a message: edits, retries, forks, deletes and restores it; by mouse,
+"""Actions of a person on a message: editing, retrying, forking, deleting and restoring; by mouse,
 keyboard and touch."""
 
 import re
@@ -74,8 +74,8 @@ def expect_to_be_seen_without_hovering(tab: Tab, element: Locator) -> None:
     tab.page.mouse.move(0, 0)
     tab.message.focus()
     expect(element).to_be_visible()
-    for one in (element, element.locator("..")):
-        expect(one).to_have_css("opacity", "1")
+    for target in (element, element.locator("..")):
+        expect(target).to_have_css("opacity", "1")
     expect(tab.page.locator(".prompt [data-edit]").first).to_have_css("opacity", "0")
 
 
@@ -189,8 +189,8 @@ def test_another_models_reply_is_a_second_version(site: Site, sit_down: SitDown)
             sheet.get_by_role("option", name="beta").click()
             expect(tab.reply).to_contain_text("2 / 2")
             tab.expect_ending("complete")
-            asked = [request.body["model"] for request in upstream.chat_requests]
-            assert asked == ["alpha", "beta"]
+            models = [request.body["model"] for request in upstream.chat_requests]
+            assert models == ["alpha", "beta"]
             expect(tab.page.get_by_role("combobox", name="Model")).to_have_value(
                 re.compile("alpha")
             )
@@ -241,13 +241,13 @@ def test_a_swap_while_back_awaits_its_page_keeps_the_address(talk: Tab) -> None:
     here = page.url
     choose(talk, page.locator("article").first, "Fork from here")
     expect_prompts(talk, "Why is the sky blue?")
-    held: list[Route] = []
-    page.route(here, lambda route: held.append(route))
+    routes: list[Route] = []
+    page.route(here, lambda route: routes.append(route))
     with page.expect_request(here):
         page.evaluate("history.back()")
     page.evaluate(SETTLED)
     assert page.url == here
-    held[0].continue_()
+    routes[0].continue_()
     expect_prompts(talk, "Why is the sky blue?", "And at night?")
 
 
@@ -262,14 +262,14 @@ def test_a_deletion_is_undone_by_keyboard(talk: Tab, desk: Desk) -> None:
     talk.page.keyboard.press("End")
     expect(talk.page.get_by_role("menuitem", name="Delete")).to_be_focused()
     talk.page.keyboard.press("Enter")
-    for one in (talk, beside):
-        expect_prompts(one)
+    for each_tab in (talk, beside):
+        expect_prompts(each_tab)
     undo = talk.page.get_by_role("status").filter(has_text="4 messages deleted.")
     expect(undo.get_by_role("button", name="Undo")).to_be_focused()
     expect(beside.page.get_by_role("button", name="Undo")).to_have_count(0)
     talk.page.keyboard.press("Enter")
-    for one in (talk, beside):
-        expect_prompts(one, "Why is the sky blue?", "And at night?")
+    for each_tab in (talk, beside):
+        expect_prompts(each_tab, "Why is the sky blue?", "And at night?")
     expect(undo).to_have_count(0)
     expect(talk.message).to_be_focused()
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import SitDown, confirmed
+from tests.browser.conftest import SitDown, open_confirmed
 from tests.browser.test_accessible import expect_accessible
 from tests.support.live import Server, Site
 from tests.support.pictures import png
@@ -27,7 +27,7 @@ BUTTON = "getComputedStyle(document.querySelector('.button')).backgroundColor"
 @pytest.fixture
 def olive(site: Site, sit_down: SitDown, server: Server) -> Iterator[Page]:
     """The administrator's page, after confirming her password."""
-    page = confirmed(sit_down(site.olive).context.new_page(), server.url + PAGE)
+    page = open_confirmed(sit_down(site.olive).context.new_page(), server.url + PAGE)
     yield page
     server.run(BACK)
     page.goto(server.url + PAGE)
@@ -48,19 +48,19 @@ def test_an_installation_gets_its_own_name_colour_and_logo(
     expect(olive.locator(".frame-header .brand")).to_contain_text(NAME)
     assert olive.evaluate("getComputedStyle(document.body).getPropertyValue('--accent')") != own
     expect_accessible(olive)
-    _the_chat_has_it(sit_down, site)
-    _the_sign_in_has_it(sit_down, server)
+    _expect_brand_in_chat(sit_down, site)
+    _expect_brand_at_sign_in(sit_down, server)
 
 
-def _the_chat_has_it(sit_down: SitDown, site: Site) -> None:
+def _expect_brand_in_chat(sit_down: SitDown, site: Site) -> None:
     tab = sit_down(site.person(), viewport={"width": 390, "height": 800}).open()
     expect(tab.page).to_have_title(f"New chat · {NAME}")
     tab.page.get_by_role("button", name="Conversations").click()
     brand = tab.page.locator("#sidebar .brand")
     expect(brand).to_contain_text(NAME)
-    _is_drawn_in_its_box(tab.page)
+    _expect_logo_in_its_box(tab.page)
     sidebar, close = (
-        tab.page.locator(one).bounding_box() for one in ("#sidebar", ".sidebar-close")
+        tab.page.locator(selector).bounding_box() for selector in ("#sidebar", ".sidebar-close")
     )
     assert sidebar
     assert close
@@ -71,11 +71,11 @@ def _the_chat_has_it(sit_down: SitDown, site: Site) -> None:
     expect(tab.page).to_have_title(f"Hello · {NAME}")
 
 
-def _the_sign_in_has_it(sit_down: SitDown, server: Server) -> None:
+def _expect_brand_at_sign_in(sit_down: SitDown, server: Server) -> None:
     page = sit_down().context.new_page()
     page.goto(f"{server.url}/accounts/login/")
     expect(page).to_have_title(f"Sign in · {NAME}")
-    _is_drawn_in_its_box(page)
+    _expect_logo_in_its_box(page)
     page.emulate_media(color_scheme="light", reduced_motion="reduce")
     assert page.evaluate(BUTTON) == "rgb(179, 38, 30)"
     page.emulate_media(color_scheme="dark", reduced_motion="reduce")
@@ -83,7 +83,7 @@ def _the_sign_in_has_it(sit_down: SitDown, server: Server) -> None:
     expect_accessible(page)
 
 
-def _is_drawn_in_its_box(page: Page) -> None:
+def _expect_logo_in_its_box(page: Page) -> None:
     logo = page.locator("img.logo").first
     expect(logo).to_have_js_property("naturalWidth", 64)
     box = logo.bounding_box()

@@ -11,17 +11,17 @@ from tests.support.fake_upstream import (
     FakeUpstream,
     Pause,
     Stall,
+    delay_frames,
     delta,
     done,
     error,
     finish,
-    paced,
     reasoning,
     role,
     usage,
 )
 from tests.support.live import PASSWORD, Person
-from tests.support.profile import sampled
+from tests.support.profile import sample_params
 
 WORDS = [f"word{number} " for number in range(60)]
 TEXT = "".join(WORDS).strip()
@@ -92,7 +92,7 @@ def test_streamed_text_stays_one_text_node_and_needs_no_swap(
     tab: Tab, upstream: FakeUpstream
 ) -> None:
     pause = Pause()
-    upstream.script(role(), *paced(map(delta, WORDS), 0.01), pause, finish(), done())
+    upstream.script(role(), *delay_frames(map(delta, WORDS), 0.01), pause, finish(), done())
     tab.page.evaluate("""() => {
       window.came = window.swaps = 0;
       document.addEventListener("htmx:ws:before:message:incoming", () => came++);
@@ -107,7 +107,7 @@ def test_streamed_text_stays_one_text_node_and_needs_no_swap(
     expect(tab.answer).to_have_text(TEXT)
 
 
-@pytest.mark.parametrize("by", sampled(["button", "Escape"]))
+@pytest.mark.parametrize("by", sample_params(["button", "Escape"]))
 def test_stop_closes_the_upstream_request_and_keeps_the_text(
     tab: Tab, upstream: FakeUpstream, by: str
 ) -> None:
@@ -194,7 +194,7 @@ def test_a_reply_continues_while_another_conversation_is_shown(
 
 @pytest.mark.parametrize(
     ("status", "headers", "sentence"),
-    sampled(
+    sample_params(
         [
             (401, {}, "refused the key"),
             (429, {"retry-after": "80"}, "Try again in 80 s"),
@@ -219,7 +219,7 @@ def test_an_error_is_explained_and_can_be_retried(
 
 @pytest.mark.parametrize(
     ("steps", "ending", "sentence"),
-    sampled(
+    sample_params(
         [
             ([error(), done()], "failed", "error during the reply"),
             ([Close()], "cut_off", "ended before the reply was complete"),

@@ -22,7 +22,7 @@ def script(upstream: FakeUpstream, text: str = "So.") -> None:
     upstream.script(role(), delta(text), finish(), done())
 
 
-def sent(upstream: FakeUpstream) -> Any:
+def wait_for_body(upstream: FakeUpstream) -> Any:
     return upstream.wait_for_request().body
 
 
@@ -36,7 +36,7 @@ def test_settings_hold_from_the_first_prompt_and_can_be_changed(
     script(upstream)
     tab.ask("Why?")
     tab.expect_ending("complete")
-    body = sent(upstream)
+    body = wait_for_body(upstream)
     assert body["messages"][0] == {"role": "system", "content": "Answer in rhymes."}
     assert body["temperature"] == 0.3
     expect(panel).to_contain_text("Changes are saved as you make them")
@@ -54,7 +54,7 @@ def test_settings_hold_from_the_first_prompt_and_can_be_changed(
     tab.ask("And?")
     tab.expect_ending("complete")
     expect(panel.get_by_role("status")).to_have_text("Saved")
-    assert sent(upstream)["messages"][0]["content"] == "Answer plainly."
+    assert wait_for_body(upstream)["messages"][0]["content"] == "Answer plainly."
     tab.reply.get_by_label("About this reply").click()
     tab.reply.get_by_role("button", name="Show request").click()
     dialog = tab.page.get_by_role("dialog", name="Request")
@@ -109,7 +109,7 @@ def test_what_is_typed_while_the_styles_of_the_panel_load_is_kept(
     script(upstream)
     tab.ask("Why?")
     tab.expect_ending("complete")
-    assert sent(upstream)["messages"][0]["content"] == "Answer in rhymes."
+    assert wait_for_body(upstream)["messages"][0]["content"] == "Answer in rhymes."
 
 
 def test_what_is_typed_over_a_draft_while_the_styles_load_is_kept(
@@ -138,7 +138,7 @@ def test_what_is_typed_over_a_draft_while_the_styles_load_is_kept(
     script(upstream)
     tab.message.press("Enter")
     tab.expect_ending("complete")
-    body = sent(upstream)
+    body = wait_for_body(upstream)
     assert body["messages"][0]["content"] == "Answer in rhymes. Briefly."
     assert body["temperature"] == 0.3
 
@@ -155,13 +155,13 @@ def test_another_preset_is_shown_at_once_in_every_tab(
     panel = open_panel(tab)
     panel.get_by_label("Preset").select_option("Poet")
     expect(panel.get_by_label("System prompt")).to_have_value("Rhyme.")
-    for one in (tab, beside):
-        expect(one.page.get_by_title("This chat's preset")).to_have_text("Poet")
+    for each_tab in (tab, beside):
+        expect(each_tab.page.get_by_title("This chat's preset")).to_have_text("Poet")
     expect_accessible(tab.page)
     panel.get_by_label("Preset").select_option("None")
     expect(panel.get_by_label("System prompt")).to_have_value("")
-    for one in (tab, beside):
-        expect(one.page.get_by_title("This chat's preset")).to_be_hidden()
+    for each_tab in (tab, beside):
+        expect(each_tab.page.get_by_title("This chat's preset")).to_be_hidden()
 
 
 def test_settings_of_a_new_chat_survive_a_reload(
@@ -187,7 +187,7 @@ def test_settings_of_a_new_chat_survive_a_reload(
     script(upstream)
     tab.ask("Why?")
     tab.expect_ending("complete")
-    body = sent(upstream)
+    body = wait_for_body(upstream)
     assert body["messages"][0] == {"role": "system", "content": "Answer in rhymes."}
     assert (body["temperature"], body["logprobs"]) == (0.3, True)
     fresh = desk.open()
@@ -199,20 +199,20 @@ def test_what_is_typed_while_the_panel_is_drawn_again_is_kept(
 ) -> None:
     """The server draws it again when the list of models arrives."""
     panel = open_panel(tab)
-    held: list[Route] = []
-    tab.page.route("**/chat-settings/*", lambda route: held.append(route))
+    routes: list[Route] = []
+    tab.page.route("**/chat-settings/*", lambda route: routes.append(route))
     panel.get_by_label("System prompt").fill("Answer in rhymes.")
     with tab.page.expect_request("**/chat-settings/*"):
         tab.page.evaluate("document.dispatchEvent(new Event('chat:models'))")
     panel.get_by_label("Temperature").fill("0.3")
     drawn = panel.element_handle()
-    held[0].continue_()
+    routes[0].continue_()
     tab.page.wait_for_function("(panel) => !panel.isConnected", arg=drawn)
     expect(panel.get_by_label("Temperature")).to_have_value("0.3")
     script(upstream)
     tab.ask("Why?")
     tab.expect_ending("complete")
-    body = sent(upstream)
+    body = wait_for_body(upstream)
     assert body["messages"][0]["content"] == "Answer in rhymes."
     assert body["temperature"] == 0.3
 
@@ -222,21 +222,21 @@ def test_what_is_typed_while_the_settings_are_saved_is_saved_too(
 ) -> None:
     tab = start_chat(desk, upstream)
     panel = open_panel(tab)
-    held: list[Route] = []
-    tab.page.route("**/settings/", lambda route: held.append(route), times=1)
+    routes: list[Route] = []
+    tab.page.route("**/settings/", lambda route: routes.append(route), times=1)
     prompt = panel.get_by_label("System prompt")
     prompt.click()
     with tab.page.expect_request("**/settings/"):
         tab.page.keyboard.type("Answer")
     tab.page.keyboard.type(" in rhymes")
     panel.get_by_label("Temperature").fill("0.3")
-    held[0].continue_()
+    routes[0].continue_()
     expect(panel.get_by_role("status")).to_have_text("Saved")
     expect(prompt).to_have_value("Answer in rhymes")
     script(upstream)
     tab.ask("And?")
     tab.expect_ending("complete")
-    body = sent(upstream)
+    body = wait_for_body(upstream)
     assert body["messages"][0]["content"] == "Answer in rhymes"
     assert body["temperature"] == 0.3
 
@@ -245,18 +245,18 @@ def test_what_is_typed_while_the_settings_are_saved_is_saved_too(
 def test_no_prompt_waits_for_a_panel_that_is_gone(desk: Desk, upstream: FakeUpstream) -> None:
     tab = start_chat(desk, upstream)
     panel = open_panel(tab)
-    held: list[Route] = []
-    tab.page.route("**/settings/", lambda route: held.append(route))
+    routes: list[Route] = []
+    tab.page.route("**/settings/", lambda route: routes.append(route))
     with tab.page.expect_request("**/settings/"):
         panel.get_by_label("Temperature").fill("0.7")
         panel.get_by_label("Temperature").press("Tab")
     tab.page.get_by_role("link", name="New chat").first.click()
     expect(tab.page.locator("#title")).to_have_text("New chat")
-    held[0].continue_()
+    routes[0].continue_()
     script(upstream)
     tab.ask("And?")
     tab.expect_ending("complete")
-    assert "temperature" not in sent(upstream)
+    assert "temperature" not in wait_for_body(upstream)
 
 
 def start_chat(desk: Desk, upstream: FakeUpstream) -> Tab:
@@ -264,7 +264,7 @@ def start_chat(desk: Desk, upstream: FakeUpstream) -> Tab:
     script(upstream)
     tab.ask("Why?")
     tab.expect_ending("complete")
-    sent(upstream)
+    wait_for_body(upstream)
     return tab
 
 

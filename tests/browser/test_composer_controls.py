@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, expect
 
 from tests.browser.conftest import LARGE, Desk, SitDown, Tab
 from tests.browser.test_accessible import expect_accessible
-from tests.browser.test_chat_settings import open_panel, script, sent
+from tests.browser.test_chat_settings import open_panel, script, wait_for_body
 from tests.browser.test_several import add, expect_endings
 from tests.support.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
 from tests.support.live import Person, Server
@@ -78,15 +78,15 @@ def test_a_new_chat_keeps_what_is_chosen_and_every_tab_follows(
     assert place
     assert while_streaming
     assert place["height"] == while_streaming["height"]
-    body = sent(gateway)
+    body = wait_for_body(gateway)
     assert (body["reasoning_effort"], body["web_search_options"]) == ("high", {})
 
     beside = desk_there.open(tab.page.url.removeprefix(desk_there.url))
     panel = open_panel(beside)
     expect(search(beside)).to_have_attribute("aria-pressed", "true")
     search(tab).click()
-    for one in (tab, beside):
-        expect(search(one)).to_have_attribute("aria-pressed", "false")
+    for each_tab in (tab, beside):
+        expect(search(each_tab)).to_have_attribute("aria-pressed", "false")
     expect(panel.get_by_label("Search the web")).to_have_value("")
     panel.get_by_label("System prompt").fill("Rhyme.")
     effort(tab).select_option("Default effort")
@@ -135,7 +135,7 @@ def test_one_model_has_its_own_and_the_controls_are_for_all(
     tab.message.fill("Why?")
     tab.send.click()
     expect_endings(tab, "complete", "complete")
-    bodies = {one.body["model"]: one.body for one in gateway.chat_requests}
+    bodies = {request.body["model"]: request.body for request in gateway.chat_requests}
     efforts = {name: body["reasoning_effort"] for name, body in bodies.items()}
     assert efforts == {LARGE: "high", PLAIN: "low"}
     assert bodies[PLAIN]["temperature"] == 0.9
@@ -184,4 +184,4 @@ def test_the_controls_are_used_by_keyboard_on_a_phone(
     script(gateway)
     tab.send.click()
     tab.expect_ending("complete")
-    assert sent(gateway)["reasoning_effort"] == "xhigh"
+    assert wait_for_body(gateway)["reasoning_effort"] == "xhigh"

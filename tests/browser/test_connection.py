@@ -1,4 +1,4 @@
-"""What a person keeps when the connection is lost."""
+"""A lost connection, and what a person keeps meanwhile."""
 
 import re
 
@@ -117,7 +117,7 @@ def test_an_idle_visible_page_notices_too_and_a_working_socket_is_kept(
     desk = sit_down(alice, line.url)
     desk.expect_error(NETWORK)
     tab = Tab(desk.context.new_page())
-    beats = Beats(tab.page)
+    beats = HeartbeatRecorder(tab.page)
     tab.page.goto(line.url)
     tab.until_connected()
     beats.for_seconds(12)
@@ -134,16 +134,16 @@ def test_an_untouched_page_notices_as_soon_and_a_hidden_one_sends_no_heartbeats(
     desk = sit_down(alice, line.url)
     desk.expect_error(NETWORK)
     tab = Tab(desk.context.new_page())
-    beats = Beats(tab.page)
+    beats = HeartbeatRecorder(tab.page)
     tab.page.goto(line.url)
     tab.until_connected()
     beats.for_seconds(120)
     assert 30 <= len(beats.asked) <= 60
-    see(tab, "hidden")
+    set_visibility(tab, "hidden")
     before = len(beats.asked)
     beats.for_seconds(60)
     assert len(beats.asked) == before
-    see(tab, "visible")
+    set_visibility(tab, "visible")
     beats.until_answered()
     assert len(beats.asked) == before + 1
     beats.for_seconds(60)
@@ -152,7 +152,7 @@ def test_an_untouched_page_notices_as_soon_and_a_hidden_one_sends_no_heartbeats(
     expect(tab.connection).to_contain_text("Connection lost.")
 
 
-class Beats:
+class HeartbeatRecorder:
     """A page's heartbeats and their answers, with a clock that waits for answers."""
 
     def __init__(self, page: Page) -> None:
@@ -175,19 +175,19 @@ class Beats:
 
     def _listen(self, socket: WebSocket) -> None:
         self.sockets.append(socket)
-        socket.on("framesent", self._sent)
-        socket.on("framereceived", self._received)
+        socket.on("framesent", self._record_beat)
+        socket.on("framereceived", self._record_answer)
 
-    def _sent(self, text: str | bytes) -> None:
+    def _record_beat(self, text: str | bytes) -> None:
         if text == BEAT.decode():
             self.asked.append(text)
 
-    def _received(self, text: str | bytes) -> None:
+    def _record_answer(self, text: str | bytes) -> None:
         if text == BEAT_ANSWER:
             self.answered.append(text)
 
 
-def see(tab: Tab, state: str) -> None:
+def set_visibility(tab: Tab, state: str) -> None:
     """Set the page's visibility, since Chromium without a window never hides a page itself."""
     properties = {"visibilityState": state, "hidden": state == "hidden"}
     tab.page.evaluate(

@@ -11,13 +11,13 @@ TOO_LONG = "This model's maximum context length is 2000 tokens. Please reduce th
 SUMMARY = "We spoke about the sky."
 
 
-def said(text: str, prompt_tokens: int = 200, tokens: int = 100) -> list[Step]:
+def build_steps(text: str, prompt_tokens: int = 200, tokens: int = 100) -> list[Step]:
     return [role(), delta(text), finish(), usage(prompt_tokens, tokens), done()]
 
 
 def talk(tab: Tab, upstream: FakeUpstream) -> None:
     for number, (text, tokens) in enumerate([("One", 200), ("Two", 800)]):
-        upstream.script(*said(f"{text} it is", tokens))
+        upstream.script(*build_steps(f"{text} it is", tokens))
         tab.ask(f"Say {text}")
         expect(tab.page.locator("article[data-ending=complete]")).to_have_count(number + 1)
 
@@ -33,11 +33,11 @@ def test_after_a_refusal_the_oldest_turns_are_left_out_by_keyboard_and_sent_agai
 ) -> None:
     tab = sit_down(alice, url=offering.url).open()
     page, meter = tab.page, tab.page.locator("#context-meter")
-    most = page.get_by_role("complementary", name="Chat settings").get_by_label("Maximum output")
+    maximum = page.get_by_role("complementary", name="Chat settings").get_by_label("Maximum output")
     page.get_by_role("button", name="Chat settings").click()
-    most.fill("600")
+    maximum.fill("600")
     expect(meter).to_have_text("30%")
-    most.fill("")
+    maximum.fill("")
     expect(meter).to_be_hidden()
     page.keyboard.press("Escape")
     talk(tab, gateway)
@@ -52,8 +52,8 @@ def test_after_a_refusal_the_oldest_turns_are_left_out_by_keyboard_and_sent_agai
     expect(meter).to_be_focused()
     page.get_by_role("button", name="Chat settings").click()
     for tokens, percent in (("400", "65%"), ("", "45%")):
-        most.fill(tokens)
-        most.press("Tab")
+        maximum.fill(tokens)
+        maximum.press("Tab")
         expect(meter).to_have_text(percent)
     page.keyboard.press("Escape")
     tab.message.fill("x" * 3000)
@@ -75,16 +75,16 @@ def test_after_a_refusal_the_oldest_turns_are_left_out_by_keyboard_and_sent_agai
     assert not is_grey(page, "Say Two")
     expect_accessible(page)
 
-    gateway.script(*said("Three it is"))
+    gateway.script(*build_steps("Three it is"))
     tab.reply.get_by_role("button", name="Retry").press("Enter")
     tab.expect_ending("complete")
-    contents = [one["content"] for one in gateway.chat_requests[-1].body["messages"]]
+    contents = [message["content"] for message in gateway.chat_requests[-1].body["messages"]]
     assert contents == ["Say Two", "Two it is", "Say Three"]
 
     again.press("Enter")
     expect(again).to_have_count(0)
     expect(tab.message).to_be_focused()
-    gateway.script(*said("Four it is"))
+    gateway.script(*build_steps("Four it is"))
     tab.ask("Say Four")
     tab.expect_ending("complete")
     assert "Say One" in str(gateway.chat_requests[-1].body)
@@ -99,10 +99,10 @@ def test_a_summary_is_written_edited_and_taken_along_on_a_phone(
     talk(tab, gateway)
     tab.message.fill("x" * 3200)
     note = page.get_by_role("group", name="Context")
-    writing, rest = Pause(), Pause()
+    writing, remaining = Pause(), Pause()
     first, *others = SUMMARY.split(" ")
     gateway.script(
-        role(), delta(first), writing, delta(f" {' '.join(others)}"), rest, finish(), done()
+        role(), delta(first), writing, delta(f" {' '.join(others)}"), remaining, finish(), done()
     )
     note.get_by_role("button", name="Summarise the oldest turns…").click()
     sheet = page.get_by_role("dialog", name="Choose a model")
@@ -115,7 +115,7 @@ def test_a_summary_is_written_edited_and_taken_along_on_a_phone(
     expect(progress.get_by_role("button", name="Cancel")).to_be_focused()
     page.reload()
     expect(progress).to_contain_text("(5 words)")
-    rest.release()
+    remaining.release()
     summary = page.get_by_role("region", name="Not sent to the model")
     expect(summary).to_contain_text("Summary by beta")
     expect(summary).to_contain_text(SUMMARY)
@@ -130,23 +130,23 @@ def test_a_summary_is_written_edited_and_taken_along_on_a_phone(
     expect(tab.message).to_have_value("x" * 3200)
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     summary.get_by_role("button", name="Send it again").press("Enter")
-    kept = page.get_by_role("region", name="Summary")
-    kept.get_by_text("Summary by beta, edited by you").click()
-    expect(kept).to_contain_text("We spoke about numbers.")
+    region = page.get_by_role("region", name="Summary")
+    region.get_by_text("Summary by beta, edited by you").click()
+    expect(region).to_contain_text("We spoke about numbers.")
     expect(page.locator("[data-cut]")).to_have_count(0)
     assert violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") == 390
-    kept.get_by_role("button", name="Send the summary instead").press("Enter")
+    region.get_by_role("button", name="Send the summary instead").press("Enter")
     expect(summary.get_by_role("button", name="Send it again")).to_be_focused()
 
     tab.message.fill("x" * 6400)
-    gateway.script(*said("All that."))
+    gateway.script(*build_steps("All that."))
     note.get_by_role("button", name="New chat with a summary…").click()
     sheet.get_by_role("option", name="beta").click()
     expect(page).to_have_title("Say One (continued) · chatapp")
     expect(page.get_by_role("region", name="Summary")).to_contain_text("All that.")
     assert "We spoke about numbers." in str(gateway.chat_requests[-1].body)
-    gateway.script(*said("Here."))
+    gateway.script(*build_steps("Here."))
     tab.ask("Where are we?")
     tab.expect_ending("complete")
     first, *_, prompt = gateway.chat_requests[-1].body["messages"]

@@ -15,7 +15,7 @@ from tests.support.fake_upstream import (
     role,
     usage,
 )
-from tests.support.profile import sampled
+from tests.support.profile import sample_params
 
 CODE = "if a:\n\n    b = '  '  \n\tc\n\n"
 MARKDOWN = (
@@ -46,13 +46,13 @@ def reader(desk: Desk) -> Page:
     return page
 
 
-def copied(reader: Page) -> tuple[str, str]:
+def read_clipboard(reader: Page) -> tuple[str, str]:
     reader.bring_to_front()
     text, html = reader.evaluate(READ)
     return text, html
 
 
-def answered(desk: Desk, upstream: FakeUpstream, markdown: str = MARKDOWN) -> Tab:
+def open_answered_chat(desk: Desk, upstream: FakeUpstream, markdown: str = MARKDOWN) -> Tab:
     upstream.script(role(), reasoning("Hm."), delta(markdown), finish(), usage(), done())
     tab = desk.open()
     tab.ask("Well?")
@@ -60,16 +60,16 @@ def answered(desk: Desk, upstream: FakeUpstream, markdown: str = MARKDOWN) -> Ta
     return tab
 
 
-@pytest.mark.parametrize("clipboard", sampled(["open", "closed"]))
+@pytest.mark.parametrize("clipboard", sample_params(["open", "closed"]))
 def test_a_reply_is_copied_as_markdown_and_as_html(
     desk: Desk, reader: Page, upstream: FakeUpstream, clipboard: str
 ) -> None:
     if clipboard == "closed":
         desk.context.add_init_script(NO_CLIPBOARD)  # as on a page without TLS
-    tab = answered(desk, upstream)
+    tab = open_answered_chat(desk, upstream)
     tab.reply.get_by_role("button", name="Copy reply").click()
     expect(tab.page.locator("#announcer")).to_have_text("Copied")
-    text, html = copied(reader)
+    text, html = read_clipboard(reader)
     assert text == MARKDOWN
     for part in ("<h3", "<ol", "<table", "<math", "checkbox"):
         assert part in html
@@ -78,12 +78,12 @@ def test_a_reply_is_copied_as_markdown_and_as_html(
 
 
 def test_code_is_copied_exactly(desk: Desk, reader: Page, upstream: FakeUpstream) -> None:
-    tab = answered(desk, upstream)
+    tab = open_answered_chat(desk, upstream)
     for _ in tab.live_and_reloaded():
         tab.page.bring_to_front()
         tab.reply.get_by_role("button", name="Copy code").click()
         expect(tab.page.locator("#announcer")).to_have_text("Copied")
-        text, html = copied(reader)
+        text, html = read_clipboard(reader)
         assert (text, html) == (CODE.removesuffix("\n"), "")
         reader.evaluate("navigator.clipboard.writeText('')")
 
@@ -100,13 +100,13 @@ def test_copying_a_stopped_reply_copies_its_text_so_far(
     tab.expect_ending("stopped")
     tab.reply.get_by_role("button", name="Copy reply").click()
     expect(tab.page.locator("#announcer")).to_have_text("Copied")
-    assert copied(reader)[0] == "Half *of"
+    assert read_clipboard(reader)[0] == "Half *of"
 
 
 @pytest.mark.thorough
 def test_a_failed_copy_is_reported(desk: Desk, upstream: FakeUpstream) -> None:
     desk.expect_error("Failed to load resource|ERR_FAILED")
-    tab = answered(desk, upstream)
+    tab = open_answered_chat(desk, upstream)
     tab.page.route("**/markdown/", lambda route: route.abort())
     tab.reply.get_by_role("button", name="Copy reply").click()
     expect(tab.problem).to_contain_text("nothing was copied")
@@ -120,11 +120,11 @@ def test_a_failed_copy_is_reported(desk: Desk, upstream: FakeUpstream) -> None:
 def test_code_is_copied_although_the_thread_moves_during_the_press(
     desk: Desk, reader: Page, upstream: FakeUpstream
 ) -> None:
-    more, rest = Pause(), Pause()
+    more, remaining = Pause(), Pause()
     lines = "\n\n".join(f"Line {number}" for number in range(60))
     upstream.script(
         *(role(), delta(f"{lines}\n\n{MARKDOWN}"), more),
-        *(delta(f"{lines}\n\nLast."), rest, finish(), usage(), done()),
+        *(delta(f"{lines}\n\nLast."), remaining, finish(), usage(), done()),
     )
     tab = desk.open()
     tab.ask("Well?")
@@ -139,15 +139,15 @@ def test_code_is_copied_although_the_thread_moves_during_the_press(
     assert before != button.bounding_box()
     tab.page.mouse.up()
     expect(tab.page.locator("#announcer")).to_have_text("Copied")
-    assert copied(reader)[0] == CODE.removesuffix("\n")
-    rest.release()
+    assert read_clipboard(reader)[0] == CODE.removesuffix("\n")
+    remaining.release()
 
 
 @pytest.mark.thorough
 def test_leaving_a_button_before_release_does_not_press_it(
     desk: Desk, upstream: FakeUpstream
 ) -> None:
-    tab = answered(desk, upstream)
+    tab = open_answered_chat(desk, upstream)
     tab.page.evaluate(NOTE_PRESSES)
     tab.reply.get_by_role("button", name="Copy reply").hover()
     tab.page.mouse.down()

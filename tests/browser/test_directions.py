@@ -14,13 +14,13 @@ ANSWER = (
 
 
 def direction(element: Locator) -> str:
-    found: str = element.evaluate("el => getComputedStyle(el).direction")
-    return found
+    value: str = element.evaluate("el => getComputedStyle(el).direction")
+    return value
 
 
 def side(element: Locator) -> str:
     """Return the side of its box at which the element's first line begins."""
-    found: str = element.evaluate(
+    value: str = element.evaluate(
         """el => {
           const range = document.createRange();
           range.selectNodeContents(el);
@@ -28,7 +28,7 @@ def side(element: Locator) -> str:
           return line.left - box.left > box.right - line.right + 1 ? "right" : "left";
         }"""
     )
-    return found
+    return value
 
 
 def test_each_block_has_the_direction_of_its_first_letter(tab: Tab, upstream: FakeUpstream) -> None:

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import Desk, SitDown, Tab, open_row
 from tests.browser.test_accessible import expect_accessible
 from tests.browser.test_beside_the_text import png
-from tests.browser.test_people import signed_in
+from tests.browser.test_people import sign_in
 from tests.support.fake_upstream import FakeUpstream, choice, delta, done, finish, role, usage
 from tests.support.live import PASSWORD, Person, Server, Site
 from tests.support.program import WAIT_SECONDS
@@ -41,7 +41,7 @@ def test_from_a_members_words_to_their_erasure(
         ritas_desk = sit_down(rita, url=server.url)
         ritas_desk.expect_error("404")
         ritas = ritas_desk.context.new_page()
-        read(ritas, server, alice)
+        read_chat(ritas, server, alice)
 
         own = read_who_read(alices, server, rita)
         archive = download_everything(own)
@@ -51,7 +51,7 @@ def test_from_a_members_words_to_their_erasure(
         bobs = sit_down(bob, url=server.url).open()
         bobs.ask("Remember me")
         bobs.expect_ending("complete")
-        olives = signed_in(sit_down(url=server.url), server.url)
+        olives = sign_in(sit_down(url=server.url), server.url)
         hold(olives, server, bob)
         assert files_with_it(server) or "DATABASE_URL" in server.environment
         report = erase_oneself(own, alice)
@@ -63,8 +63,8 @@ def test_from_a_members_words_to_their_erasure(
         bobs.reload()
         expect(bobs.page.get_by_text("Remember me").first).to_be_visible()
         bobs.page.goto(f"{server.url}/privacy/")
-        kept = bobs.page.get_by_role("region", name="Kept because of a legal hold")
-        expect(kept).to_contain_text(re.compile("your account can.t be erased"))
+        notice = bobs.page.get_by_role("region", name="Kept because of a legal hold")
+        expect(notice).to_contain_text(re.compile("your account can.t be erased"))
         until_gone_from_files(server)
     assert files_with_it(server) == []
     assert WORD not in server.log
@@ -85,7 +85,7 @@ def chat(tab: Tab, upstream: FakeUpstream) -> str:
     return tab.page.url.rstrip("/").rpartition("/")[2]
 
 
-def read(page: Page, server: Server, whose: Person) -> None:
+def read_chat(page: Page, server: Server, whose: Person) -> None:
     """Open the chat from the list by keyboard, with a reason."""
     page.goto(f"{server.url}/review/")
     assert WORD not in page.content()
@@ -126,7 +126,7 @@ def download_everything(page: Page) -> dict[str, bytes]:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def page_of(page: Page, server: Server, person: Person) -> None:
+def open_person_page(page: Page, server: Server, person: Person) -> None:
     page.goto(f"{server.url}/people/?q={person.username}")
     page.get_by_role("link", name=person.username, exact=True).click()
     expect(page.get_by_role("heading", name=person.username, level=1)).to_be_visible()
@@ -134,7 +134,7 @@ def page_of(page: Page, server: Server, person: Person) -> None:
 
 def hold(page: Page, server: Server, person: Person) -> None:
     """Set a legal hold; the page says that it prevents erasure before anybody tries."""
-    page_of(page, server, person)
+    open_person_page(page, server, person)
     open_row(page, "Legal hold")
     page.get_by_label("Reason").fill("The matter of Smith")
     page.get_by_role("button", name="Set a legal hold").click()

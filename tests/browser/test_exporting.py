@@ -26,7 +26,7 @@ def choose(tab: Tab, item: str) -> None:
     tab.page.get_by_role("menuitem", name=item, exact=True).click()
 
 
-def copied(page: Page) -> str:
+def read_clipboard(page: Page) -> str:
     text: str = page.evaluate("navigator.clipboard.readText()")
     return text
 
@@ -68,7 +68,7 @@ def test_a_chat_is_exported_and_looks_like_the_app_without_it(tab: Tab, tmp_path
 def test_a_chat_and_a_message_are_copied_as_markdown(tab: Tab) -> None:
     choose(tab, "Copy as Markdown")
     expect(tab.page.locator("#toast p")).to_have_text("Copied as Markdown.")
-    text = copied(tab.page)
+    text = read_clipboard(tab.page)
     assert text.startswith("# Well?\n")
     assert "```python\nx = 1\n```\n" in text
     assert "\\<q>quoted\\</q>" in text

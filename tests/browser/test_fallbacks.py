@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import SMALL, SitDown, confirmed
+from tests.browser.conftest import SMALL, SitDown, open_confirmed
 from tests.support.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
 from tests.support.live import Server, Site
 
@@ -30,7 +30,7 @@ def spare(offering: Server) -> Iterator[FakeUpstream]:
 
 def name_fallback(page: Page, url: str) -> None:
     """Name "small" of Spare as the fallback of "alpha", starting from the page of all models."""
-    confirmed(page, f"{url}/settings/models/new/")
+    open_confirmed(page, f"{url}/settings/models/new/")
     page.goto(f"{url}/settings/models/")
     page.get_by_role("link", name="Default").first.click()
     page.get_by_role("link", name=f"Fallbacks of {SMALL}").click()

@@ -9,13 +9,13 @@ from tests.browser.conftest import Desk, SitDown, Tab
 from tests.browser.test_accessible import expect_accessible
 from tests.support.fake_upstream import FakeUpstream, Stall, delta, done, finish, role
 from tests.support.live import Site
-from tests.support.profile import sampled
+from tests.support.profile import sample_params
 from tests.support.reviewer import open_in
 
 MARKUP = '</textarea><img src="/x" onerror="alert(1)"><b hx-get="/x" hx-trigger="load">'
 
 
-@pytest.fixture(params=sampled([1280, 390]))
+@pytest.fixture(params=sample_params([1280, 390]))
 def tab(desk: Desk, upstream: FakeUpstream, request: pytest.FixtureRequest) -> Tab:
     """Alice's tab with a reply, wide and narrow."""
     upstream.script(role(), delta("Rayleigh."), finish(), done())
@@ -69,9 +69,9 @@ def test_a_rating_and_its_note_survive_a_reload(tab: Tab, sit_down: SitDown, sit
     tab.reply.get_by_role("button", name="Save").click()
     expect(note(tab, "wrong")).to_be_hidden()
     olive = sit_down(site.olive).context.new_page()
-    found = re.search(r"/c/([0-9a-f-]+)/", tab.page.url)
-    assert found
-    open_in(olive, tab.page.url.partition("/c/")[0], found[1])
+    match = re.search(r"/c/([0-9a-f-]+)/", tab.page.url)
+    assert match
+    open_in(olive, tab.page.url.partition("/c/")[0], match[1])
     expect(olive.locator(".review-note")).to_have_text(MARKUP)
     expect(olive.locator("img[src='/x']")).to_have_count(0)
     expect_accessible(olive)

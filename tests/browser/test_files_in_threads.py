@@ -11,9 +11,9 @@ from tests.browser.conftest import Desk, SitDown, Tab
 from tests.browser.test_accessible import expect_accessible
 from tests.support import pictures
 from tests.support.fake_upstream import FakeUpstream, choice, delta, done, finish, role, usage
-from tests.support.file_thread import File, document, image, scan, stored_for
+from tests.support.file_thread import File, document, image, scan, store_file_thread
 from tests.support.live import Person, Server
-from tests.support.profile import sampled
+from tests.support.profile import sample_params
 
 SHIFT = """() => {
   window.shift = 0;
@@ -30,28 +30,28 @@ REPORT = document("report.pdf", *(f"Text of page {number}." for number in range(
 
 
 def boxes(page: Page) -> Sequence[object]:
-    found: list[object] = page.evaluate(
+    rectangles: list[object] = page.evaluate(
         "[...document.querySelectorAll('.files img')].map((one) => one.getBoundingClientRect())"
     )
-    return found
+    return rectangles
 
 
 def viewer(tab: Tab) -> Locator:
     return tab.page.get_by_role("dialog", name="Image")
 
 
-def shown(tab: Tab) -> Locator:
+def find_shown_image(tab: Tab) -> Locator:
     return tab.page.locator("#viewer .stage img")
 
 
 def expect_shown(tab: Tab, name: str, place: str) -> None:
     expect(viewer(tab)).to_contain_text(f"{name} {place}")
-    expect(shown(tab)).to_have_attribute("alt", name)
-    expect(shown(tab)).to_have_js_property("complete", True)
+    expect(find_shown_image(tab)).to_have_attribute("alt", name)
+    expect(find_shown_image(tab)).to_have_js_property("complete", True)
 
 
-def width_of(tab: Tab) -> float:
-    return float(shown(tab).evaluate("image => image.getBoundingClientRect().width"))
+def measure_width(tab: Tab) -> float:
+    return float(find_shown_image(tab).evaluate("image => image.getBoundingClientRect().width"))
 
 
 def link(tab: Tab, name: str) -> Locator:
@@ -62,21 +62,23 @@ def link(tab: Tab, name: str) -> Locator:
 
 
 def test_nothing_moves_when_thumbnails_load(desk: Desk, server: Server, alice: Person) -> None:
-    path = stored_for(server, alice, ("Look", [SKY]), ("And", [SEA, FIELD, scan("scan.pdf", 2)]))
-    held: list[Route] = []
-    desk.context.route(re.compile("/(thumbnail|page/0)/$"), lambda route: held.append(route))
+    path = store_file_thread(
+        server, alice, ("Look", [SKY]), ("And", [SEA, FIELD, scan("scan.pdf", 2)])
+    )
+    routes: list[Route] = []
+    desk.context.route(re.compile("/(thumbnail|page/0)/$"), lambda route: routes.append(route))
     tab = desk.open(path)
     tab.page.evaluate(SHIFT)
     tab.page.wait_for_function("() => document.querySelectorAll('.files img').length === 4")
     before = boxes(tab.page)
     expect(tab.page.locator(".files img").first).to_have_js_property("complete", False)
-    for route in held:
+    for route in routes:
         route.continue_()
     desk.context.unroute_all()
     for number in range(4):
-        one = tab.page.locator(".files img").nth(number)
-        one.scroll_into_view_if_needed()
-        expect(one).to_have_js_property("complete", True)
+        image = tab.page.locator(".files img").nth(number)
+        image.scroll_into_view_if_needed()
+        expect(image).to_have_js_property("complete", True)
     tab.page.locator("#scroller").evaluate("scroller => scroller.scrollTo(0, 1e6)")
     tab.page.evaluate(DRAWN)
     assert [(box["width"], box["height"]) for box in boxes(tab.page)] == [  # type: ignore[index]
@@ -90,7 +92,9 @@ def test_nothing_moves_when_thumbnails_load(desk: Desk, server: Server, alice: P
 
 
 def test_images_are_viewed_by_keyboard(desk: Desk, server: Server, alice: Person) -> None:
-    tab = desk.open(stored_for(server, alice, ("Look", [SKY, SEA]), ("And", [REPORT, FIELD])))
+    tab = desk.open(
+        store_file_thread(server, alice, ("Look", [SKY, SEA]), ("And", [REPORT, FIELD]))
+    )
     link(tab, "sky.png").focus()
     tab.page.keyboard.press("Enter")
     expect_shown(tab, "sky.png", "1 of 3")
@@ -102,19 +106,19 @@ def test_images_are_viewed_by_keyboard(desk: Desk, server: Server, alice: Person
     ):
         tab.page.keyboard.press(key)
         expect_shown(tab, name, place)
-    fitting = width_of(tab)
+    fitting = measure_width(tab)
     assert fitting <= 1280
     tab.page.keyboard.press("+")
-    assert width_of(tab) == pytest.approx(1.5 * fitting, rel=0.01)
+    assert measure_width(tab) == pytest.approx(1.5 * fitting, rel=0.01)
     tab.page.keyboard.press("-")
-    assert width_of(tab) == pytest.approx(fitting, rel=0.01)
+    assert measure_width(tab) == pytest.approx(fitting, rel=0.01)
     for _ in range(20):
         tab.page.keyboard.press("+")
-    assert width_of(tab) == pytest.approx(8 * fitting, rel=0.01)
+    assert measure_width(tab) == pytest.approx(8 * fitting, rel=0.01)
     tab.page.keyboard.press("ArrowRight")  # moves within the image while it is zoomed
     expect_shown(tab, "field.png", "3 of 3")
     tab.page.keyboard.press("0")
-    assert width_of(tab) == pytest.approx(fitting, rel=0.01)
+    assert measure_width(tab) == pytest.approx(fitting, rel=0.01)
     tab.page.keyboard.press("Escape")
     expect(viewer(tab)).to_be_hidden()
     expect(link(tab, "sky.png")).to_be_focused()
@@ -122,18 +126,18 @@ def test_images_are_viewed_by_keyboard(desk: Desk, server: Server, alice: Person
 
 @pytest.mark.thorough
 def test_an_image_is_zoomed_and_dragged_by_mouse(desk: Desk, server: Server, alice: Person) -> None:
-    tab = desk.open(stored_for(server, alice, ("Look", [SKY])))
+    tab = desk.open(store_file_thread(server, alice, ("Look", [SKY])))
     link(tab, "sky.png").click()
     expect_shown(tab, "sky.png", "")
     expect(viewer(tab).get_by_role("button", name="Next image")).to_be_hidden()
-    fitting = width_of(tab)
+    fitting = measure_width(tab)
     viewer(tab).get_by_role("button", name="Zoom in").click()
-    assert width_of(tab) > fitting
+    assert measure_width(tab) > fitting
     viewer(tab).get_by_role("button", name="Fit to window").click()
-    assert width_of(tab) == fitting
+    assert measure_width(tab) == fitting
     for _ in range(4):
         tab.page.keyboard.press("+")
-    at = shown(tab).bounding_box()
+    at = find_shown_image(tab).bounding_box()
     assert at
     x, y = 200, 300
     tab.page.mouse.move(x, y)
@@ -141,17 +145,17 @@ def test_an_image_is_zoomed_and_dragged_by_mouse(desk: Desk, server: Server, ali
     tab.page.wait_for_function(
         "width => document.querySelector('.stage img').offsetWidth > width", arg=at["width"] + 1
     )
-    zoomed = shown(tab).bounding_box()
+    zoomed = find_shown_image(tab).bounding_box()
     assert zoomed
     # The point under the pointer stays where it is.
     for place, start, side in ((x, "x", "width"), (y, "y", "height")):
-        shares = [(place - one[start]) / one[side] for one in (at, zoomed)]  # type: ignore[literal-required]
+        shares = [(place - box[start]) / box[side] for box in (at, zoomed)]  # type: ignore[literal-required]
         assert shares[1] == pytest.approx(shares[0], abs=0.002)
     tab.page.mouse.down()
     tab.page.mouse.move(x + 50, y + 30, steps=5)
     tab.page.mouse.up()
     tab.page.evaluate(DRAWN)
-    dragged = shown(tab).bounding_box()
+    dragged = find_shown_image(tab).bounding_box()
     assert dragged
     assert dragged["x"] - zoomed["x"] == pytest.approx(50, abs=1)
     assert dragged["y"] - zoomed["y"] == pytest.approx(30, abs=1)
@@ -163,7 +167,7 @@ def test_an_image_is_zoomed_and_dragged_by_mouse(desk: Desk, server: Server, ali
 def test_a_description_is_kept_until_it_is_saved_and_is_what_others_hear(
     desk: Desk, server: Server, alice: Person
 ) -> None:
-    tab = desk.open(stored_for(server, alice, ("Look", [SKY, SEA])))
+    tab = desk.open(store_file_thread(server, alice, ("Look", [SKY, SEA])))
     link(tab, "sky.png").click()
     desk.expect_error("ERR_FAILED|Failed to load")
     desk.context.route(re.compile("/describe/$"), lambda route: route.abort(), times=1)
@@ -180,7 +184,7 @@ def test_a_description_is_kept_until_it_is_saved_and_is_what_others_hear(
     expect(link(tab, "A sky + a 0")).to_be_focused()
     tab.reload()
     link(tab, "A sky + a 0").click()
-    expect(shown(tab)).to_have_attribute("alt", "A sky + a 0")
+    expect(find_shown_image(tab)).to_have_attribute("alt", "A sky + a 0")
     expect(viewer(tab)).to_contain_text("sky.png")
 
 
@@ -191,7 +195,7 @@ def test_images_of_replies_open_in_the_same_viewer(tab: Tab, upstream: FakeUpstr
     tab.ask("Draw it")
     tab.expect_ending("complete")
     link(tab, "Image 1 of this reply").click()
-    expect(shown(tab)).to_have_js_property("naturalWidth", 40)
+    expect(find_shown_image(tab)).to_have_js_property("naturalWidth", 40)
     expect(viewer(tab).get_by_text("Describe this image")).to_be_hidden()
     tab.page.keyboard.press("Escape")
     expect(viewer(tab)).to_be_hidden()
@@ -200,28 +204,28 @@ def test_images_of_replies_open_in_the_same_viewer(tab: Tab, upstream: FakeUpstr
 @pytest.mark.thorough
 def test_two_fingers_zoom_an_image(sit_down: SitDown, server: Server, alice: Person) -> None:
     desk = sit_down(alice, phone={"width": 390, "height": 800})
-    tab = desk.open(stored_for(server, alice, ("Look", [SKY, SEA])))
+    tab = desk.open(store_file_thread(server, alice, ("Look", [SKY, SEA])))
     link(tab, "sky.png").tap()
     expect_shown(tab, "sky.png", "1 of 2")
-    fitting = width_of(tab)
+    fitting = measure_width(tab)
     session = desk.context.new_cdp_session(tab.page)
     for kind, apart in (("touchStart", 50), ("touchMove", 100), ("touchEnd", 0)):
         points = [{"x": 195 - apart, "y": 400}, {"x": 195 + apart, "y": 400}] if apart else []
         session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
-    assert width_of(tab) == pytest.approx(2 * fitting, rel=0.02)
+    assert measure_width(tab) == pytest.approx(2 * fitting, rel=0.02)
 
 
 # Documents
 
 
-def text_of(tab: Tab) -> Locator:
+def find_document_text(tab: Tab) -> Locator:
     return tab.page.locator("#document-text")
 
 
 def test_a_document_opens_as_text_and_gives_the_focus_back(
     desk: Desk, server: Server, alice: Person
 ) -> None:
-    tab = desk.open(stored_for(server, alice, ("Read", [REPORT, scan("scan.pdf", 2)])))
+    tab = desk.open(store_file_thread(server, alice, ("Read", [REPORT, scan("scan.pdf", 2)])))
     link(tab, "report.pdf").focus()
     tab.page.keyboard.press("Enter")
     dialog = tab.page.get_by_role("dialog", name="report.pdf")
@@ -247,7 +251,7 @@ def test_a_text_of_two_million_characters_comes_as_it_is_scrolled(
     text = "".join(f"line {number:06} of a very long log\n" for number in range(70_000))
     assert len(text) > 2_000_000
     long = document("log.txt", text, unit="", label="Text")
-    tab = desk.open(stored_for(server, alice, ("Read", [long])))
+    tab = desk.open(store_file_thread(server, alice, ("Read", [long])))
     tab.page.evaluate("""() => {
       window.longest = 0;
       new PerformanceObserver((list) => {
@@ -255,21 +259,21 @@ def test_a_text_of_two_million_characters_comes_as_it_is_scrolled(
       }).observe({type: "longtask"});
     }""")
     link(tab, "log.txt").click()
-    expect(text_of(tab)).to_contain_text("line 000000 of")
-    length = len(text_of(tab).inner_text())
+    expect(find_document_text(tab)).to_contain_text("line 000000 of")
+    length = len(find_document_text(tab).inner_text())
     assert length < 200_000
-    text_of(tab).evaluate("one => one.scrollTo(0, 1e9)")
+    find_document_text(tab).evaluate("one => one.scrollTo(0, 1e9)")
     tab.page.wait_for_function(
         "length => document.getElementById('document-text').textContent.length > length", arg=length
     )
     assert tab.page.evaluate("window.longest") < 1000
 
 
-@pytest.mark.parametrize("address", sampled(["/text/$", "/files/viewer/$"]))
+@pytest.mark.parametrize("address", sample_params(["/text/$", "/files/viewer/$"]))
 def test_a_file_that_cannot_be_loaded_says_so_and_can_be_tried_again(
     desk: Desk, server: Server, alice: Person, address: str
 ) -> None:
-    tab = desk.open(stored_for(server, alice, ("Look", [SKY, REPORT])))
+    tab = desk.open(store_file_thread(server, alice, ("Look", [SKY, REPORT])))
     name = "report.pdf" if "text" in address else "sky.png"
     desk.expect_error("404|ERR_FAILED|Failed to fetch|htmx:error")
     desk.context.route(re.compile(address), lambda route: route.fulfill(status=404))
@@ -289,7 +293,7 @@ def test_a_file_that_cannot_be_loaded_says_so_and_can_be_tried_again(
 @pytest.mark.thorough
 def test_a_viewer_closes_when_the_chat_is_left(desk: Desk, server: Server, alice: Person) -> None:
     tab = desk.open()
-    path = stored_for(server, alice, ("Look", [SKY]))
+    path = store_file_thread(server, alice, ("Look", [SKY]))
     tab.reload()
     tab.sidebar.get_by_role("link", name="With files").click()
     link(tab, "sky.png").click()
@@ -313,7 +317,7 @@ def chips(tab: Tab) -> Locator:
 def test_a_prompt_is_edited_with_some_of_its_files(
     desk: Desk, server: Server, alice: Person, upstream: FakeUpstream
 ) -> None:
-    tab = desk.open(stored_for(server, alice, ("Read", [REPORT, SEA, FIELD])))
+    tab = desk.open(store_file_thread(server, alice, ("Read", [REPORT, SEA, FIELD])))
     tab.page.locator(".prompt").hover()
     tab.page.get_by_role("button", name="Edit prompt").click()
     expect(chips(tab)).to_have_text(["report.pdf", "sea.png", "field.png"])
@@ -339,7 +343,9 @@ def test_a_prompt_is_edited_with_some_of_its_files(
 def test_a_prompt_of_files_alone_can_lose_its_text_but_not_all(
     desk: Desk, server: Server, alice: Person, upstream: FakeUpstream
 ) -> None:
-    tab = desk.open(stored_for(server, alice, ("", [document("notes.txt", "Green", unit="")])))
+    tab = desk.open(
+        store_file_thread(server, alice, ("", [document("notes.txt", "Green", unit="")]))
+    )
     expect(tab.page.locator(".prompt .bubble")).to_have_count(0)
     tab.page.locator(".prompt").hover()
     tab.page.get_by_role("button", name="Edit prompt").click()
@@ -361,7 +367,7 @@ def test_a_prompt_of_files_alone_can_lose_its_text_but_not_all(
 def test_files_are_accessible_and_fit(desk: Desk, server: Server, alice: Person) -> None:
     long = document(f"{'A very long name ' * 6}.pdf", "Text", size=1_234_567)
     files: list[File] = [SEA, FIELD, long, scan("scan.pdf", 2)]
-    tab = desk.open(stored_for(server, alice, ("Look", [SKY]), ("", files)))
+    tab = desk.open(store_file_thread(server, alice, ("Look", [SKY]), ("", files)))
     expect_accessible(tab.page)
     link(tab, "sky.png").click()
     expect_shown(tab, "sky.png", "1 of 3")
@@ -369,7 +375,7 @@ def test_files_are_accessible_and_fit(desk: Desk, server: Server, alice: Person)
     expect_accessible(tab.page)
     tab.page.keyboard.press("Escape")
     link(tab, "A very long name").click()
-    expect(text_of(tab)).to_contain_text("Text")
+    expect(find_document_text(tab)).to_contain_text("Text")
     expect_accessible(tab.page)
     tab.page.keyboard.press("Escape")
     tab.page.locator(".prompt").last.hover()
@@ -387,7 +393,9 @@ def test_files_fit_on_a_phone(sit_down: SitDown, server: Server, alice: Person) 
     long = document(f"{'A very long name ' * 6}.pdf", "Text", size=1_234_567)
     desk = sit_down(alice, phone={"width": 390, "height": 800})
     named = image(f"{'A long name for an image ' * 4}.png", 300, 200, GREEN)
-    tab = desk.open(stored_for(server, alice, ("", [named, SEA, FIELD, long]), ("Look", [SKY])))
+    tab = desk.open(
+        store_file_thread(server, alice, ("", [named, SEA, FIELD, long]), ("Look", [SKY]))
+    )
     assert tab.page.evaluate("document.documentElement.scrollWidth") == 390
     link(tab, "A very long name").tap()
     expect(tab.page.locator("#document")).to_have_js_property("scrollWidth", 390)
@@ -397,15 +405,15 @@ def test_files_fit_on_a_phone(sit_down: SitDown, server: Server, alice: Person) 
     viewer(tab).get_by_role("button", name="Next image").tap()
     viewer(tab).get_by_role("button", name="Next image").tap()
     expect_shown(tab, "field.png", "3 of 4")
-    assert width_of(tab) == 390
+    assert measure_width(tab) == 390
     for name in ("Close", "Download", "Next image", "Previous image"):
-        one = (
+        target = (
             viewer(tab)
             .get_by_role("button", name=name)
             .or_(viewer(tab).get_by_role("link", name=name))
         )
-        expect(one).to_be_in_viewport(ratio=1)
-        box = one.bounding_box()
+        expect(target).to_be_in_viewport(ratio=1)
+        box = target.bounding_box()
         assert box
         assert min(box["width"], box["height"]) >= 40
     viewer(tab).get_by_role("button", name="Close").tap()

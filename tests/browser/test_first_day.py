@@ -1,4 +1,4 @@
-"""What a new person meets first: pages and messages without the operators' vocabulary."""
+"""First pages and messages for a new person, without the operators' vocabulary."""
 
 import re
 
@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from tests.browser.conftest import SitDown, Tab
 from tests.support.fake_upstream import Delay, FakeUpstream, delta, done, finish, usage
 from tests.support.live import Site
-from tests.support.profile import sampled
+from tests.support.profile import sample_params
 
 SENTENCES = 'article [role="alert"], article [role="status"]'
 BROKEN = {
@@ -20,7 +20,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("name", sampled(BROKEN))
+@pytest.mark.parametrize("name", sample_params(BROKEN))
 def test_errors_are_explained_without_our_vocabulary(
     tab: Tab, upstream: FakeUpstream, name: str
 ) -> None:

@@ -1,4 +1,4 @@
-"""What an administrator does on the first day, in no more clicks and fields than it needs."""
+"""The first tasks of an administrator, in no more clicks and fields than they need."""
 
 import re
 
@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import SitDown, Tab
-from tests.browser.test_people import signed_in
+from tests.browser.test_people import sign_in
 from tests.support.fake_upstream import FakeUpstream
 from tests.support.live import Site
 
@@ -28,7 +28,7 @@ def clicks(page: Page) -> int:
 
 def test_a_provider_answers_three_clicks_after_its_key(sit_down: SitDown, site: Site) -> None:
     with site.server() as server, FakeUpstream() as gateway:
-        page = signed_in(sit_down(url=server.url), server.url)
+        page = sign_in(sit_down(url=server.url), server.url)
         page.add_init_script(COUNT_CLICKS)
         page.goto(f"{server.url}/settings/models/new/")
         page.get_by_label("Name").fill("Team gateway")
@@ -51,7 +51,7 @@ def test_a_provider_answers_three_clicks_after_its_key(sit_down: SitDown, site: 
 def test_five_people_are_invited_in_one_step(sit_down: SitDown, site: Site) -> None:
     names = ["ada", "ben", "cy", "dot", "eve"]
     with site.server() as server:
-        page = signed_in(sit_down(url=server.url), server.url)
+        page = sign_in(sit_down(url=server.url), server.url)
         page.add_init_script(COUNT_CLICKS)
         page.goto(f"{server.url}/people/invitations/")
         addresses = page.get_by_label("Email addresses")

@@ -5,15 +5,24 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser, Route, ViewportSize, expect
 
-from tests.browser.conftest import Desk, SitDown, Tab, launched
-from tests.support.fake_upstream import FakeUpstream, Pause, Step, delta, done, finish, paced, role
+from tests.browser.conftest import Desk, SitDown, Tab, launch_chromium
+from tests.support.fake_upstream import (
+    FakeUpstream,
+    Pause,
+    Step,
+    delay_frames,
+    delta,
+    done,
+    finish,
+    role,
+)
 from tests.support.live import Person, Server
-from tests.support.long_thread import stored_for
-from tests.support.profile import sampled, scaled
+from tests.support.long_thread import store_long_thread
+from tests.support.profile import choose_size, sample_params
 
 DESKTOP = ViewportSize(width=1280, height=800)
 PHONE = ViewportSize(width=390, height=844)
-EXCHANGES = scaled(4, 12)
+EXCHANGES = choose_size(4, 12)
 # Collects how many pixels of the newest line are below or above the visible part, each time that
 # the thread or its window has another height. The page's own observer has moved the thread by then,
 # but nothing is painted yet.
@@ -57,7 +66,7 @@ STILL = """() => new Promise((done) => {
 
 
 def lines(first: int, end: int) -> list[Step]:
-    return paced([delta(f"Line {number}.\n\n") for number in range(first, end)], 0.01)
+    return delay_frames([delta(f"Line {number}.\n\n") for number in range(first, end)], 0.01)
 
 
 def expect_followed(tab: Tab) -> None:
@@ -73,7 +82,7 @@ def open_watched(desk: Desk) -> Tab:
     return tab
 
 
-@pytest.mark.parametrize("size", sampled([DESKTOP, PHONE]), ids=["desktop", "phone"])
+@pytest.mark.parametrize("size", sample_params([DESKTOP, PHONE]), ids=["desktop", "phone"])
 def test_the_newest_words_of_each_of_many_long_replies_are_visible(
     sit_down: SitDown, alice: Person, upstream: FakeUpstream, size: ViewportSize
 ) -> None:
@@ -123,10 +132,10 @@ def test_typing_does_not_stop_following_in_an_older_safari(
 def test_the_end_is_followed_while_earlier_messages_load(
     sit_down: SitDown, server: Server, alice: Person, upstream: FakeUpstream
 ) -> None:
-    long = stored_for(server, alice, 60)
+    long = store_long_thread(server, alice, 60)
     desk = sit_down(alice, viewport={"width": 1280, "height": 4600})
-    held: list[Route] = []
-    desk.context.route("**/earlier/**", lambda route: held.append(route))
+    routes: list[Route] = []
+    desk.context.route("**/earlier/**", lambda route: routes.append(route))
     tab = desk.open(long.path)
     expect(tab.page.locator(long.selector(59))).to_be_in_viewport()
     tab.page.evaluate(WATCH)
@@ -134,7 +143,7 @@ def test_the_end_is_followed_while_earlier_messages_load(
     upstream.script(role(), *lines(0, 20), pause, *lines(20, 40), finish(), done())
     tab.ask("Go on and on")
     expect(tab.answer).to_contain_text("Line 10.")
-    held[0].continue_()
+    routes[0].continue_()
     expect(tab.page.locator(long.selector(0))).to_be_attached()
     pause.release()
     tab.expect_ending("complete")
@@ -175,14 +184,14 @@ Scroll = Callable[[Tab, int], None]
 
 @pytest.fixture
 def desk_with_scrollbars(chromium: Browser, server: Server, alice: Person) -> Iterator[Desk]:
-    browser = launched(chromium.browser_type, has_scrollbars=True)
+    browser = launch_chromium(chromium.browser_type, has_scrollbars=True)
     desk = Desk(browser.new_context(viewport=DESKTOP), server.url, alice)
     yield desk
     browser.close()
-    assert desk.unexpected() == []
+    assert desk.list_unexpected_errors() == []
 
 
-@pytest.mark.parametrize("scroll", sampled([scroll_by_wheel, scroll_by_keys]))
+@pytest.mark.parametrize("scroll", sample_params([scroll_by_wheel, scroll_by_keys]))
 def test_a_reader_who_scrolls_away_is_left_alone_until_the_end(
     desk: Desk, upstream: FakeUpstream, scroll: Scroll
 ) -> None:

@@ -1,4 +1,4 @@
-"""What was typed into a form is there after a reload and after coming back to the page."""
+"""Text typed into a form is there after a reload and after coming back to the page."""
 
 import pytest
 from playwright.sync_api import expect
@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 from tests.browser.conftest import SitDown
 from tests.browser.test_settings import confirm
 from tests.support.live import Server, Site
-from tests.support.profile import sampled
+from tests.support.profile import sample_params
 
 PAGES = [
     "/settings/",
@@ -26,7 +26,7 @@ FIELDS = 'form[method="post"] :is(input:not([type]), input[type=text], textarea)
 TYPED = "12 kept words"
 
 
-@pytest.mark.parametrize("path", sampled(PAGES, 2))
+@pytest.mark.parametrize("path", sample_params(PAGES, 2))
 def test_typed_text_survives_a_reload_and_the_way_back(
     sit_down: SitDown, site: Site, server: Server, path: str
 ) -> None:

@@ -22,7 +22,9 @@ def show(tab: Tab, upstream: FakeUpstream, text: str) -> None:
 
 def test_a_root_is_drawn_with_a_font_that_has_the_sign(tab: Tab, upstream: FakeUpstream) -> None:
     fonts: list[str] = []
-    tab.page.on("response", lambda one: fonts.append(one.url) if "woff2" in one.url else None)
+    tab.page.on(
+        "response", lambda response: fonts.append(response.url) if "woff2" in response.url else None
+    )
     show(tab, upstream, "No formula, so no font.")
     assert not fonts
     show(tab, upstream, ROOT)

@@ -24,14 +24,14 @@ REFUSED = {
         "too large when unpacked",
     ),
     "nested.zip": (
-        files.zipped({"inner.docx": files.zipped({"word/document.xml": "secret"})}),
+        files.build_zip({"inner.docx": files.build_zip({"word/document.xml": "secret"})}),
         "Archives are not opened",
     ),
     "entities.docx": (
         files.with_part(files.word(), "word/document.xml", ENTITIES),
         "declares a document type",
     ),
-    "million.pdf": (files.pdf_of(MILLION_PAGES), "At most 1,000 can be read"),
+    "million.pdf": (files.build_pdf(MILLION_PAGES), "At most 1,000 can be read"),
     "giant.png": (claimed_png(30_000, 30_000), "pixels"),
     "program.txt": (b"\x7fELF\x02\x01\x01" + bytes(range(256)) * 20, "cannot be read"),
 }

@@ -32,4 +32,4 @@ def test_a_model_that_takes_images_answers_instead(
     sheet.get_by_role("option", name=LARGE).click()
     expect(tab.reply).to_contain_text("2 / 2")
     tab.expect_ending("complete")
-    assert [one.body["model"] for one in gateway.chat_requests] == [SMALL, LARGE]
+    assert [request.body["model"] for request in gateway.chat_requests] == [SMALL, LARGE]

@@ -6,19 +6,19 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import ViewportSize, expect
 
-from tests.browser.conftest import SitDown, confirmed
+from tests.browser.conftest import SitDown, open_confirmed
 from tests.browser.test_accessible import expect_accessible
 from tests.browser.test_long_names import expect_to_fit
 from tests.imports.uploading import database, many
 from tests.support.live import Person, Server, Site
-from tests.support.profile import sampled, scaled
+from tests.support.profile import choose_size, sample_params
 from tests.transfer.samples import gpt_turn
 
 PHONE = ViewportSize(width=390, height=844)
-STRANGERS = scaled(60, 600)
+STRANGERS = choose_size(60, 600)
 
 
-@pytest.mark.parametrize("phone", sampled([PHONE, None]))
+@pytest.mark.parametrize("phone", sample_params([PHONE, None]))
 def test_a_person_imports_their_chats_and_undoes_it(
     sit_down: SitDown, server: Server, alice: Person, tmp_path: Path, phone: ViewportSize | None
 ) -> None:
@@ -90,7 +90,7 @@ for name in ("olive", {name!r}):
 """
 
 
-@pytest.mark.parametrize("phone", sampled([PHONE, None]))
+@pytest.mark.parametrize("phone", sample_params([PHONE, None]))
 def test_an_administrator_imports_a_database_for_others(
     sit_down: SitDown,
     server: Server,
@@ -104,7 +104,7 @@ def test_an_administrator_imports_a_database_for_others(
     file = tmp_path / "webui.db"
     file.write_bytes(database(("Bread", alice.username), ("Mine", "olive"), *strangers).read())
     page = sit_down(site.olive, phone=phone).context.new_page()
-    confirmed(page, f"{server.url}/retention/")
+    open_confirmed(page, f"{server.url}/retention/")
     page.goto(f"{server.url}/imports/")
     page.get_by_label("Your export").set_input_files(file)
     page.get_by_role("button", name="Upload").click()

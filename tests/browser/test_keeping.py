@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Desk, Tab
-from tests.browser.test_moving_on import Held
+from tests.browser.test_moving_on import HeldFrames
 from tests.support.fake_upstream import FakeUpstream, Stall, delta, role
 
 POST = """async ([path, fields]) => {
@@ -19,7 +19,7 @@ def sky(tab: Tab, upstream: FakeUpstream) -> str:
     """The path of a conversation that the tab shows."""
     tab.ask("Why is the sky blue?")
     tab.expect_ending("complete")
-    return "/c/" + path_of(tab)
+    return "/c/" + read_path(tab)
 
 
 def post(page: Page, path: str, **fields: str) -> None:
@@ -36,15 +36,15 @@ def test_a_new_title_appears_everywhere_at_once(desk: Desk, tab: Tab, sky: str) 
     beside, same = desk.open(), desk.open(sky)
     title = "<b>Skies</b>, 'quoted' & more"
     post(beside.page, f"{sky}rename/", title=title)
-    for one in (tab, same):
-        expect(one.page.locator("#title")).to_have_text(title)
-        expect(one.page).to_have_title(f"{title} · chatapp")
-    for one in (tab, same, beside):
-        expect(one.sidebar.get_by_role("link", name=title)).to_be_visible()
+    for each_tab in (tab, same):
+        expect(each_tab.page.locator("#title")).to_have_text(title)
+        expect(each_tab.page).to_have_title(f"{title} · chatapp")
+    for each_tab in (tab, same, beside):
+        expect(each_tab.sidebar.get_by_role("link", name=title)).to_be_visible()
     expect(beside.page.locator("#title")).to_have_text("New chat")
 
 
-def path_of(tab: Tab) -> str:
+def read_path(tab: Tab) -> str:
     """Return the end of the address of the conversation shown."""
     return tab.page.url.partition("/c/")[2]
 
@@ -56,15 +56,17 @@ def test_a_deleted_conversation_is_replaced_by_a_new_chat_in_every_tab(
     beside.message.fill("typed for a new chat")
     same.message.fill("typed for the sky")
     trash(tab.page, sky)
-    for one in (tab, same):
-        expect(one.page.locator("#title")).to_have_text("New chat")
-        expect(one.page.locator("#messages > *")).to_have_count(0)
-        expect(one.page.get_by_role("heading", name="What would you like to know?")).to_be_visible()
-        expect(one.problem).to_contain_text("was deleted")
-        expect(one.page).to_have_url(f"{desk.url}/")
-        expect(one.page).to_have_title("New chat · chatapp")
-    for one in (tab, same, beside):
-        expect(one.sidebar.get_by_role("link")).to_have_count(0)
+    for each_tab in (tab, same):
+        expect(each_tab.page.locator("#title")).to_have_text("New chat")
+        expect(each_tab.page.locator("#messages > *")).to_have_count(0)
+        expect(
+            each_tab.page.get_by_role("heading", name="What would you like to know?")
+        ).to_be_visible()
+        expect(each_tab.problem).to_contain_text("was deleted")
+        expect(each_tab.page).to_have_url(f"{desk.url}/")
+        expect(each_tab.page).to_have_title("New chat · chatapp")
+    for each_tab in (tab, same, beside):
+        expect(each_tab.sidebar.get_by_role("link")).to_have_count(0)
     expect(same.message).to_have_value("typed for the sky")
     expect(beside.message).to_have_value("typed for a new chat")
     expect(beside.problem).to_be_hidden()
@@ -84,28 +86,30 @@ def test_deleting_a_streaming_conversation_closes_the_upstream_request(
     expect(tab.answer).to_have_text("Half a reply")
     request = upstream.chat_requests[0]
     beside = desk.open()
-    trash(beside.page, f"/c/{path_of(tab)}")
+    trash(beside.page, f"/c/{read_path(tab)}")
     assert request.wait_for_close().was_streaming
     expect(tab.page.locator("#messages > *")).to_have_count(0)
     expect(tab.stop).to_be_hidden()
 
 
 @pytest.mark.thorough
-def test_a_tab_that_has_moved_on_keeps_what_it_shows(held: Held, tab: Tab, sky: str) -> None:
+def test_a_tab_that_has_moved_on_keeps_what_it_shows(
+    held_frames: HeldFrames, tab: Tab, sky: str
+) -> None:
     frames: list[str | bytes] = []
-    held.frames = frames
+    held_frames.frames = frames
     trash(tab.page, sky)
     while not any("data-gone" in str(frame) for frame in frames):
         tab.page.wait_for_timeout(20)
     tab.page.get_by_role("link", name="New chat").click()
     expect(tab.page.locator("article")).to_have_count(0)
     tab.message.fill("Something else")
-    held.let_go()
+    held_frames.let_go()
     expect(tab.sidebar.get_by_role("link")).to_have_count(0)
     expect(tab.message).to_have_value("Something else")
     expect(tab.problem).to_be_hidden()
 
 
 @pytest.fixture
-def held(desk: Desk) -> Held:
-    return Held(desk)
+def held_frames(desk: Desk) -> HeldFrames:
+    return HeldFrames(desk)

@@ -1,4 +1,4 @@
-"""What keys do: send a prompt or begin a new line, and scroll the thread wherever the focus is."""
+"""Keys: they send a prompt or begin a new line, and scroll the thread wherever the focus is."""
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -7,7 +7,7 @@ from tests.browser.conftest import WAIT_MS, Desk, Tab
 from tests.browser.test_menus import choose
 from tests.support.fake_upstream import FakeUpstream, delta, done, finish, role
 from tests.support.live import Person, Server
-from tests.support.profile import sampled
+from tests.support.profile import sample_params
 
 ROW = 40  # px
 LONG = "\n\n".join(f"Paragraph {number}" for number in range(120))
@@ -70,8 +70,8 @@ def test_the_sending_key_is_chosen_for_all_tabs_of_the_browser(
     expect(tab.send).to_have_attribute("title", "Send (Enter)")
     choose(tab, "Send with", "Ctrl+Enter")
     tab.reload()
-    for one in (tab, other):
-        expect(one.send).to_have_attribute("title", "Send (Ctrl+Enter)")
+    for each_tab in (tab, other):
+        expect(each_tab.send).to_have_attribute("title", "Send (Ctrl+Enter)")
     tab.message.press_sequentially("One line")
     tab.message.press("Enter")
     tab.message.press_sequentially("and another")
@@ -81,7 +81,7 @@ def test_the_sending_key_is_chosen_for_all_tabs_of_the_browser(
     assert upstream.chat_requests[-1].body["messages"][-1]["content"] == "One line\nand another"
 
 
-@pytest.mark.parametrize("by", sampled([{"isComposing": True, "keyCode": 13}, SAFARIS]))
+@pytest.mark.parametrize("by", sample_params([{"isComposing": True, "keyCode": 13}, SAFARIS]))
 def test_an_input_methods_enter_never_sends(tab: Tab, by: dict[str, object]) -> None:
     tab.message.fill("にほんご")
     tab.page.evaluate(IME, {"key": "Enter", "isComposing": False, **by})

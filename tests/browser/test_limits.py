@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import SitDown, confirmed
+from tests.browser.conftest import SitDown, open_confirmed
 from tests.browser.test_accessible import expect_accessible
 from tests.support.fake_upstream import FakeUpstream, Stall, delta, role
 from tests.support.live import Person, Server, Site, run
@@ -20,17 +20,17 @@ Limit.objects.all().delete()
 
 
 @pytest.fixture
-def unlimited(server: Server) -> Iterator[None]:
+def limits_cleanup(server: Server) -> Iterator[None]:
     """Remove all limits after the test."""
     yield
     run(server.environment, "-c", UNSET)
 
 
 def test_a_limit_is_set_reached_and_shown(
-    sit_down: SitDown, site: Site, alice: Person, unlimited: None, upstream: FakeUpstream
+    sit_down: SitDown, site: Site, alice: Person, limits_cleanup: None, upstream: FakeUpstream
 ) -> None:
     desk = sit_down(site.olive)
-    page = confirmed(desk.context.new_page(), f"{desk.url}/limits/new/")
+    page = open_confirmed(desk.context.new_page(), f"{desk.url}/limits/new/")
     expect_accessible(page)
     expect(page.get_by_label("Person")).to_be_hidden()
     page.get_by_label("Amount").fill("10000")

@@ -1,4 +1,4 @@
-"""What a person does with conversations in the sidebar, by mouse, keyboard and touch."""
+"""Actions of a person on conversations in the sidebar, by mouse, keyboard and touch."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Locator, Route, expect
 
 from tests.browser.conftest import Desk, SitDown, Tab
-from tests.browser.test_sidebar import give, shown
+from tests.browser.test_sidebar import give, read_list
 from tests.support.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role
 from tests.support.live import Person, Server
 
@@ -84,15 +84,15 @@ def test_a_title_is_edited_in_place(desk: Desk, tab: Tab) -> None:
     expect(tab.page.locator("#title")).to_have_text("Chat 1")
     box.fill("  <b>Paris</b> & more ")
     box.press("Enter")
-    for one in (tab, beside):
-        expect(one.sidebar.get_by_role("link", name="<b>Paris</b> & more")).to_be_visible()
+    for each_tab in (tab, beside):
+        expect(each_tab.sidebar.get_by_role("link", name="<b>Paris</b> & more")).to_be_visible()
     expect(tab.page.locator("#title")).to_have_text("<b>Paris</b> & more")
     menu(tab, "Chat 2", "Rename")
     box.fill("By the menu")
     tab.message.click()  # click elsewhere
     expect(tab.sidebar.get_by_role("link", name="By the menu")).to_be_visible()
     tab.reload()
-    assert sorted(shown(tab.page)[1:]) == ["<b>Paris</b> & more", "By the menu", "Chat 0"]
+    assert sorted(read_list(tab.page)[1:]) == ["<b>Paris</b> & more", "By the menu", "Chat 0"]
 
 
 def test_a_list_arriving_late_does_not_remove_a_title_being_typed(tab: Tab) -> None:
@@ -151,9 +151,9 @@ def test_a_frame_does_not_remove_a_title_being_typed(
 def test_pinned_chats_are_on_top_in_every_tab(desk: Desk, tab: Tab) -> None:
     beside = desk.open()
     menu(tab, "Chat 0", "Pin")
-    for one in (tab, beside):
-        expect(one.page.locator("#pinned-list .conversation")).to_have_text("Chat 0")
-        expect(row(one, "Chat 0")).to_have_count(1)
+    for each_tab in (tab, beside):
+        expect(each_tab.page.locator("#pinned-list .conversation")).to_have_text("Chat 0")
+        expect(row(each_tab, "Chat 0")).to_have_count(1)
     beside.sidebar.get_by_role("link", name="Chat 0").click()
     expect(beside.page.locator("#title")).to_have_text("Chat 0")
     beside.ask("More of it")
@@ -232,7 +232,7 @@ def test_the_list_requested_last_is_shown_whatever_changes_meanwhile(tab: Tab) -
 
 
 def test_several_chats_are_selected_with_shift_and_ctrl(tab: Tab) -> None:
-    titles = shown(tab.page)[1:]
+    titles = read_list(tab.page)[1:]
     tab.sidebar.get_by_role("link", name=titles[0]).click(modifiers=["Control"])
     count = tab.page.locator("#selection-count")
     expect(count).to_have_text("1 selected")
@@ -327,10 +327,10 @@ def test_the_selection_is_downloaded(tab: Tab, tmp_path: Path, upstream: FakeUps
     download.value.save_as(tmp_path / "some.jsonl")
     lines = [json.loads(line) for line in (tmp_path / "some.jsonl").read_text().splitlines()]
     assert sorted(line["title"] for line in lines) == ["Chat 1", "What is <this>?"]
-    asked = next(line["messages"] for line in lines if line["messages"])
-    assert [one["role"] for one in asked] == ["user", "assistant"]
-    assert asked[0]["content"] == "What is <this>?"
-    assert asked[1]["parent"] == asked[0]["id"]
+    messages = next(line["messages"] for line in lines if line["messages"])
+    assert [message["role"] for message in messages] == ["user", "assistant"]
+    assert messages[0]["content"] == "What is <this>?"
+    assert messages[1]["parent"] == messages[0]["id"]
     tab.ask("Still connected?")
     tab.expect_ending("complete")
 
@@ -425,12 +425,12 @@ def test_a_reply_that_ends_unseen_is_marked_until_it_is_seen(
     tab.ask("Where am I?")  # once this is answered, the server knows that the tab has moved
     tab.expect_ending("complete")
     pause.release()
-    for one in (tab, beside):
-        expect(row(one, "Take your time").locator(".unread")).to_be_visible()
-        expect(row(one, "Take your time").locator(".running")).to_have_count(0)
+    for each_tab in (tab, beside):
+        expect(row(each_tab, "Take your time").locator(".unread")).to_be_visible()
+        expect(row(each_tab, "Take your time").locator(".running")).to_have_count(0)
     tab.sidebar.get_by_role("link", name="Take your time").click()
-    for one in (tab, beside):
-        expect(row(one, "Take your time").locator(".unread")).to_be_hidden()
+    for each_tab in (tab, beside):
+        expect(row(each_tab, "Take your time").locator(".unread")).to_be_hidden()
     tab.reload()
     expect(row(tab, "Take your time").locator(".unread")).to_have_count(0)
 
@@ -470,15 +470,16 @@ def test_a_toast_is_over_the_column_and_never_over_the_message_box(desk: Desk, t
     tab.page.get_by_role("button", name="Undo").focus()  # keeps it
     for width in (1280, 390):
         tab.page.set_viewport_size({"width": width, "height": 800})
-        told, box, column = (
-            tab.page.locator(one).bounding_box() for one in ("#toast", ".composer-card", "#main")
+        toast_box, box, column = (
+            tab.page.locator(selector).bounding_box()
+            for selector in ("#toast", ".composer-card", "#main")
         )
-        assert told
+        assert toast_box
         assert box
         assert column
-        assert told["y"] + told["height"] <= box["y"]
-        assert told["y"] >= tab.page.evaluate(
+        assert toast_box["y"] + toast_box["height"] <= box["y"]
+        assert toast_box["y"] >= tab.page.evaluate(
             "document.querySelector('.topbar').getBoundingClientRect().bottom"
         )
-        middle = told["x"] + told["width"] / 2
+        middle = toast_box["x"] + toast_box["width"] / 2
         assert abs(middle - column["x"] - column["width"] / 2) <= 1

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import SitDown, Tab, confirmed
+from tests.browser.conftest import SitDown, Tab, open_confirmed
 from tests.browser.test_tools_and_choices import call
 from tests.support.fake_upstream import FakeUpstream, Pause, delta, done, finish, role, usage
 from tests.support.live import Person, Server, Site
@@ -50,7 +50,7 @@ for name in long(150):
     group = Group.objects.create(name=name)
     group.user_set.add(person)
     Limit.objects.create(measure="tokens", cap=1, group=group, upstream=Upstream.objects.last())
-    AccessRule.objects.give([group], upstream=Upstream.objects.last())
+    AccessRule.objects.restrict_to([group], upstream=Upstream.objects.last())
     ReviewLabel.objects.create(name=name[:30])
 Upstream.objects.filter(from_environment=True).update(name="U" * 100)
 ToolServer.objects.create(name="t" * 30, transport="stdio", command={command!r})
@@ -92,7 +92,7 @@ def gateway() -> Iterator[FakeUpstream]:
 
 
 @pytest.fixture(scope="module")
-def named(site: Site, gateway: FakeUpstream) -> Iterator[tuple[Server, Person]]:
+def named_server(site: Site, gateway: FakeUpstream) -> Iterator[tuple[Server, Person]]:
     """A server where every name that people can set is as bad as possible."""
     person = site.person()
     own = site.server(
@@ -108,8 +108,8 @@ def named(site: Site, gateway: FakeUpstream) -> Iterator[tuple[Server, Person]]:
 
 
 @pytest.fixture
-def phone(sit_down: SitDown, named: tuple[Server, Person]) -> Tab:
-    server, person = named
+def phone(sit_down: SitDown, named_server: tuple[Server, Person]) -> Tab:
+    server, person = named_server
     tab = sit_down(person, url=server.url, phone={"width": 390, "height": 844}).open()
     tab.page.emulate_media(reduced_motion="reduce")
     return tab
@@ -187,18 +187,18 @@ print(User.objects.get(username="W" * 150).pk, Upstream.objects.get(name="W" * 1
 """
 
 
-def test_the_admin_fits(sit_down: SitDown, named: tuple[Server, Person], site: Site) -> None:
-    server, _person = named
+def test_the_admin_fits(sit_down: SitDown, named_server: tuple[Server, Person], site: Site) -> None:
+    server, _person = named_server
     keys = dict(zip(NAMED, server.run(KEYS).split(), strict=True))
     desk = sit_down(site.olive, url=server.url, phone={"width": 390, "height": 844})
-    page = confirmed(desk.context.new_page(), f"{server.url}/limits/new/")
+    page = open_confirmed(desk.context.new_page(), f"{server.url}/limits/new/")
     wider = {}
     administration = (f"/admin/chatapp/{path}" for path in ADMINISTRATION)
     for path in (*administration, "/review/{conversation}/"):
         path = path.format(**keys)
         page.goto(f"{server.url}{path}")
-        if told := page.evaluate(WIDER):
-            wider[path] = told[:6]
+        if overflow := page.evaluate(WIDER):
+            wider[path] = overflow[:6]
     page.goto(f"{server.url}/admin/chatapp/toolserver/1/change/")
     page.get_by_role("button", name="tools").click()
     expect(page.get_by_text("Offering them adds")).to_be_visible()
@@ -220,19 +220,19 @@ ROOMS = (
 
 @pytest.mark.parametrize("width", [390, 1280])
 def test_the_staff_pages_fit(
-    sit_down: SitDown, named: tuple[Server, Person], site: Site, width: int
+    sit_down: SitDown, named_server: tuple[Server, Person], site: Site, width: int
 ) -> None:
-    server, _person = named
+    server, _person = named_server
     keys = dict(zip(NAMED, server.run(KEYS).split(), strict=True))
     desk = sit_down(site.olive, url=server.url, phone={"width": width, "height": 844})
-    page = confirmed(desk.context.new_page(), f"{server.url}/limits/new/")
+    page = open_confirmed(desk.context.new_page(), f"{server.url}/limits/new/")
     wider = {}
     for path in ROOMS:
         path = path.format(**keys)
         page.goto(f"{server.url}/{path}")
         assert page.url == f"{server.url}/{path}"
-        if told := page.evaluate(WIDER):
-            wider[path] = told[:6]
+        if overflow := page.evaluate(WIDER):
+            wider[path] = overflow[:6]
         wide = page.locator(".table").evaluate_all("all => all.map(one => one.scrollWidth)")
-        assert [one for one in wide if one > WIDEST_TABLE] == [], path
+        assert [table_width for table_width in wide if table_width > WIDEST_TABLE] == [], path
     assert wider == {}

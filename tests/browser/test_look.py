@@ -1,14 +1,14 @@
-"""What a person sees first, and what must not cover what they read."""
+"""The first view of a page, and the text that nothing may cover."""
 
 import re
 
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.conftest import Desk, SitDown, Tab, confirmed
+from tests.browser.conftest import Desk, SitDown, Tab, open_confirmed
 from tests.support.fake_upstream import FakeUpstream, delta, done, finish
 from tests.support.live import Server, Site
-from tests.support.profile import sampled
+from tests.support.profile import sample_params
 
 LONG = "\n\n".join(f"Paragraph {number} of a long reply." for number in range(80))
 WIDE = f"```python\nprint({'1 + ' * 80}1)\n```\n\n" + "| a | b |\n|-|-|\n| 1 | 2 |\n"
@@ -62,9 +62,11 @@ def test_fields_for_a_few_words_are_as_wide_on_all_pages(sit_down: SitDown, site
     }
     widths = {}
     for path, fields in pages.items():
-        confirmed(page, f"{desk.url}/{path}")
-        found = page.locator(fields).evaluate_all("all => all.map((one) => one.offsetWidth)")
-        widths[path] = set(found)
+        open_confirmed(page, f"{desk.url}/{path}")
+        offset_widths = page.locator(fields).evaluate_all(
+            "all => all.map((one) => one.offsetWidth)"
+        )
+        widths[path] = set(offset_widths)
     assert widths == {path: {384} for path in pages}
 
 
@@ -95,13 +97,13 @@ def test_an_administrator_is_shown_what_to_do_first(sit_down: SitDown, site: Sit
         alices.page.close()
 
 
-@pytest.mark.parametrize("width", sampled([390, 1280]))
+@pytest.mark.parametrize("width", sample_params([390, 1280]))
 def test_boxes_are_level_with_the_first_line_of_their_text(
     sit_down: SitDown, site: Site, server: Server, width: int
 ) -> None:
     page = sit_down(site.olive, viewport={"width": width, "height": 800}).context.new_page()
     for path in ("/people/invitations/", "/policy/"):
-        confirmed(page, server.url + path)
+        open_confirmed(page, server.url + path)
         offsets = page.evaluate(OFFSETS)
         assert offsets
         assert max(map(abs, offsets)) <= 1

@@ -1,4 +1,4 @@
-"""What a person tells models about themselves: it is written, sent, and left out."""
+"""The text about themselves that a person gives to models: it is written, sent, and left out."""
 
 from playwright.sync_api import expect
 
@@ -10,7 +10,7 @@ from tests.support.live import Person
 
 def system_prompts(upstream: FakeUpstream) -> list[object]:
     messages = upstream.wait_for_request().body["messages"]
-    return [one["content"] for one in messages if one["role"] == "system"]
+    return [message["content"] for message in messages if message["role"] == "system"]
 
 
 def test_what_models_know_is_written_in_a_narrow_window_and_sent_unless_a_chat_is_temporary(

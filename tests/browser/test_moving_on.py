@@ -1,4 +1,4 @@
-"""What was requested on one page and arrives while the person reads another."""
+"""Responses to requests of one page that arrive while the person reads another."""
 
 import pytest
 from playwright.sync_api import WebSocketRoute, expect
@@ -7,7 +7,7 @@ from tests.browser.conftest import Desk, Tab
 from tests.support.fake_upstream import FakeUpstream
 
 
-class Held:
+class HeldFrames:
     """Holds back what the server sends to the page until it is let go."""
 
     def __init__(self, desk: Desk) -> None:
@@ -17,9 +17,9 @@ class Held:
     def _pass_on(self, socket: WebSocketRoute) -> None:
         self._socket = socket
         server = socket.connect_to_server()
-        server.on_message(self._come)
+        server.on_message(self._receive)
 
-    def _come(self, data: str | bytes) -> None:
+    def _receive(self, data: str | bytes) -> None:
         if self.frames is None:
             self._socket.send(data)
         else:
@@ -32,25 +32,25 @@ class Held:
 
 
 @pytest.fixture
-def held(desk: Desk) -> Held:
-    return Held(desk)
+def held_frames(desk: Desk) -> HeldFrames:
+    return HeldFrames(desk)
 
 
 def test_a_late_turn_is_neither_shown_in_another_conversation_nor_sent_with_it(
-    held: Held, tab: Tab, upstream: FakeUpstream
+    held_frames: HeldFrames, tab: Tab, upstream: FakeUpstream
 ) -> None:
     tab.ask("The first one")
     tab.expect_ending("complete")
     tab.page.get_by_role("link", name="New chat").click()
     expect(tab.page.locator("article")).to_have_count(0)
-    held.frames = []
+    held_frames.frames = []
     tab.ask("The second one")
     upstream.wait_for_request()
     upstream.wait_for_request()
     tab.sidebar.get_by_role("link", name="The first one").click()
     expect(tab.answer).to_have_text("Packets in flight")
     first = tab.page.url
-    held.let_go()
+    held_frames.let_go()
     link = tab.sidebar.get_by_role("link", name="The second one")
     expect(link).to_be_visible()
     expect(tab.page.locator(".prompt")).to_have_text("YouThe first one")

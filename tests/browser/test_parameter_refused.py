@@ -4,7 +4,7 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import Desk
 from tests.browser.test_accessible import expect_accessible
-from tests.browser.test_chat_settings import open_panel, script, sent
+from tests.browser.test_chat_settings import open_panel, script, wait_for_body
 from tests.support.fake_upstream import MODEL, FakeUpstream
 
 # The server remembers what its model refused, and other tests send the same model a temperature.
@@ -17,7 +17,7 @@ def test_a_refused_parameter_is_left_out_with_one_click(desk: Desk, upstream: Fa
     upstream.fail(400, {"error": {"message": REFUSAL, "type": "invalid_request_error"}})
     tab.ask("Why?")
     tab.expect_ending("failed")
-    assert sent(upstream)["top_p"] == 0.3
+    assert wait_for_body(upstream)["top_p"] == 0.3
     alert = tab.reply.get_by_role("alert")
     expect(alert).to_contain_text(f"{MODEL} doesn't accept Top P. Your message is kept.")
     expect(alert).to_contain_text(REFUSAL)
@@ -29,8 +29,8 @@ def test_a_refused_parameter_is_left_out_with_one_click(desk: Desk, upstream: Fa
     expect(tab.reply).to_contain_text("Because.")
     expect(tab.reply).to_contain_text("2 / 2")
     tab.expect_ending("complete")
-    assert "top_p" not in sent(upstream)
+    assert "top_p" not in wait_for_body(upstream)
     script(upstream)
     tab.ask("And?")
     tab.expect_ending("complete")
-    assert "top_p" not in sent(upstream)
+    assert "top_p" not in wait_for_body(upstream)

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Desk, SitDown, confirmed, open_row
+from tests.browser.conftest import Desk, SitDown, open_confirmed, open_row
 from tests.browser.test_accessible import expect_accessible
 from tests.browser.test_confirming import LONG_AGO
 from tests.support.fake_upstream import FakeUpstream
@@ -14,7 +14,7 @@ from tests.support.live import PASSWORD, Person, Server, Site
 NEW = "four wild geese at dawn"
 
 
-def signed_in(desk: Desk, url: str) -> Page:
+def sign_in(desk: Desk, url: str) -> Page:
     page = desk.context.new_page()
     page.goto(f"{url}/accounts/login/")
     page.get_by_label("Username").fill(desk.person.username if desk.person else "olive")
@@ -30,7 +30,7 @@ def test_from_an_invitation_to_the_end_of_an_account(
 ) -> None:
     with site.server(OPENAI_BASE_URL=upstream.base_url) as server:
         olives = sit_down(url=server.url)
-        page = signed_in(olives, server.url)
+        page = sign_in(olives, server.url)
         page.goto(f"{server.url}/people/groups/")
         page.get_by_label("Name").fill("Writers")
         page.get_by_role("button", name="Add group").click()
@@ -83,7 +83,7 @@ def test_somebody_becomes_a_reviewer_in_three_clicks_and_the_row_says_so(
     sit_down: SitDown, site: Site, alice: Person
 ) -> None:
     desk = sit_down(site.olive)
-    page = confirmed(desk.context.new_page(), f"{desk.url}/people/access/")
+    page = open_confirmed(desk.context.new_page(), f"{desk.url}/people/access/")
     page.goto(f"{desk.url}/people/?q={alice.username}")
     page.get_by_role("link", name=alice.username, exact=True).click()
     open_row(page, "Role")
@@ -99,7 +99,7 @@ def test_what_was_typed_in_a_row_is_still_there_after_confirming(
     sit_down: SitDown, site: Site, server: Server, alice: Person
 ) -> None:
     desk = sit_down(site.olive)
-    page = confirmed(desk.context.new_page(), f"{desk.url}/people/access/")
+    page = open_confirmed(desk.context.new_page(), f"{desk.url}/people/access/")
     page.goto(f"{desk.url}/people/?q={alice.username}")
     page.get_by_role("link", name=alice.username, exact=True).click()
     server.run(LONG_AGO.format(key=site.olive.session))
@@ -118,7 +118,7 @@ def test_a_passkey_signs_in(sit_down: SitDown, server: Server, alice: Person) ->
     """The host must be a name, localhost: an IP address has no passkeys."""
     url = re.sub(r"//[\d.]+", "//localhost", server.url)
     desk = sit_down(Person(alice.username, ""), url=url)
-    page = signed_in(desk, url)
+    page = sign_in(desk, url)
     device = desk.context.new_cdp_session(page)
     device.send("WebAuthn.enable")
     options = {"protocol": "ctap2", "transport": "internal", "hasResidentKey": True}

@@ -2,7 +2,7 @@
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Desk, SitDown, confirmed
+from tests.browser.conftest import Desk, SitDown, open_confirmed
 from tests.browser.test_accessible import expect_accessible
 from tests.support.live import Person, Server, Site
 
@@ -19,7 +19,7 @@ print(Group.objects.create(name="Readers of {username}").pk)
 def group_page(desk: Desk, server: Server, person: Person) -> Page:
     """Open a new group's page; the person to add is called <b>Ottoline</b> Quill."""
     group = server.run(NAMED.format(username=person.username))
-    return confirmed(desk.context.new_page(), f"{desk.url}/people/groups/{group.strip()}/")
+    return open_confirmed(desk.context.new_page(), f"{desk.url}/people/groups/{group.strip()}/")
 
 
 def test_a_person_is_added_to_a_group_by_part_of_their_name(

@@ -17,7 +17,7 @@ def press(page: Page, role: str, name: str) -> None:
     page.get_by_role(role, name=name, exact=True).press("Enter")  # type: ignore[arg-type]
 
 
-def saved(page: Page) -> str:
+def save_form(page: Page) -> str:
     """Save the form by Enter in its first field, and return the address."""
     page.get_by_label("Name", exact=True).press("Enter")
     expect(page.get_by_role("status").filter(has_text="Saved.")).to_be_visible()
@@ -48,7 +48,7 @@ def test_a_preset_is_written_shared_changed_and_restored_by_keyboard(
     page.get_by_label("All tools").press("ArrowDown")
     page.get_by_label("Clock").press("Space")
     expect_accessible(page)
-    address = saved(page)
+    address = save_form(page)
     press(page, "link", "Share")
     page.get_by_label("They").select_option("Can use, read and change it")
     press(page, "button", "Share")
@@ -59,7 +59,7 @@ def test_a_preset_is_written_shared_changed_and_restored_by_keyboard(
     bobs.goto(f"{desk.url}/presets/")
     press(bobs, "link", "Translator")
     bobs.get_by_label("System prompt").fill("Translate into British English.")
-    saved(bobs)
+    save_form(bobs)
 
     page.goto(address)
     press(page, "link", "2 versions")
@@ -92,7 +92,7 @@ def test_files_of_a_preset_come_along_with_every_chat(
     chooser.value.set_files([file("rules.txt", "Never run."), file("map.png", png(400, 300))])
     expect(page.locator('.chip[data-state="ready"]')).to_have_count(2)
     expect_accessible(page)
-    address = saved(page)
+    address = save_form(page)
     expect(page.get_by_role("link", name="rules.txt")).to_be_visible()
     expect_accessible(page)
 
@@ -115,7 +115,7 @@ def test_files_of_a_preset_come_along_with_every_chat(
 
     page.goto(address)
     press(page, "button", "Remove map.png")
-    saved(page)
+    save_form(page)
     press(page, "link", "2 versions")
     press(page, "link", "Version 2")
     expect(page.locator("del")).to_have_text("map.png")

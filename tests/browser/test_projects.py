@@ -69,7 +69,7 @@ def test_a_chat_begun_in_a_project_gets_its_instructions(
     expect(tab.page.locator("article")).to_have_count(0)
     tab.ask("Plainly")
     tab.expect_ending("complete")
-    assert [one["role"] for one in upstream.chat_requests[-1].body["messages"]] == ["user"]
+    assert [message["role"] for message in upstream.chat_requests[-1].body["messages"]] == ["user"]
 
 
 @pytest.mark.thorough
@@ -237,7 +237,7 @@ def expect_one_row_each(tab: Tab) -> None:
 
 
 @pytest.fixture
-def filled(tab: Tab) -> Tab:
+def project_tab(tab: Tab) -> Tab:
     """A tab on the project page; Chat 0 and Chat 2 are in the project, Chat 1 in none."""
     make(tab, "Work")
     for title in ("Chat 0", "Chat 2"):
@@ -252,144 +252,148 @@ def filled(tab: Tab) -> Tab:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("action", ["Delete", "Archive"])
-def test_deleting_or_archiving_on_a_project_page_can_be_undone(filled: Tab, action: str) -> None:
-    menu(filled, "Chat 0", action)
-    expect(chats(filled)).to_have_text(["Chat 2"])
-    undo(filled)
-    expect(chats(filled)).to_have_count(2)
-    menu(filled, "Chat 0", action)
-    expect(chats(filled)).to_have_text(["Chat 2"])
-    menu(filled, "Chat 2", action)
-    expect(filled.page.get_by_text("No chats in this project yet.")).to_be_visible()
-    undo(filled)
-    expect(chats(filled)).to_have_text(["Chat 2"])
-    expect(filled.page.get_by_text("No chats in this project yet.")).to_have_count(0)
-    expect_one_row_each(filled)
+def test_deleting_or_archiving_on_a_project_page_can_be_undone(
+    project_tab: Tab, action: str
+) -> None:
+    menu(project_tab, "Chat 0", action)
+    expect(chats(project_tab)).to_have_text(["Chat 2"])
+    undo(project_tab)
+    expect(chats(project_tab)).to_have_count(2)
+    menu(project_tab, "Chat 0", action)
+    expect(chats(project_tab)).to_have_text(["Chat 2"])
+    menu(project_tab, "Chat 2", action)
+    expect(project_tab.page.get_by_text("No chats in this project yet.")).to_be_visible()
+    undo(project_tab)
+    expect(chats(project_tab)).to_have_text(["Chat 2"])
+    expect(project_tab.page.get_by_text("No chats in this project yet.")).to_have_count(0)
+    expect_one_row_each(project_tab)
 
 
 @pytest.mark.thorough
-def test_a_pinned_chat_is_on_top_in_its_project_and_can_be_unpinned(filled: Tab) -> None:
-    last = filled.page.locator("#project-chats .infinite .conversation").last.inner_text()
-    menu(filled, last, "Pin")
-    expect(chats(filled).first).to_have_text(last)
-    expect(chats(filled)).to_have_count(2)
-    filled.page.get_by_role("button", name=f"Options for {last}").click()
-    expect(filled.page.get_by_role("menuitem", name="Pin", exact=True)).to_be_hidden()
-    filled.page.get_by_role("menuitem", name="Unpin").click()
-    expect(chats(filled).last).to_have_text(last)
-    undo(filled)
-    expect(chats(filled).first).to_have_text(last)
-    expect_one_row_each(filled)
+def test_a_pinned_chat_is_on_top_in_its_project_and_can_be_unpinned(project_tab: Tab) -> None:
+    last = project_tab.page.locator("#project-chats .infinite .conversation").last.inner_text()
+    menu(project_tab, last, "Pin")
+    expect(chats(project_tab).first).to_have_text(last)
+    expect(chats(project_tab)).to_have_count(2)
+    project_tab.page.get_by_role("button", name=f"Options for {last}").click()
+    expect(project_tab.page.get_by_role("menuitem", name="Pin", exact=True)).to_be_hidden()
+    project_tab.page.get_by_role("menuitem", name="Unpin").click()
+    expect(chats(project_tab).last).to_have_text(last)
+    undo(project_tab)
+    expect(chats(project_tab).first).to_have_text(last)
+    expect_one_row_each(project_tab)
 
 
 @pytest.mark.thorough
-def test_a_moved_chat_is_in_one_list_only(filled: Tab) -> None:
-    menu(filled, "Chat 0", "Move to…")
-    move(filled, "No project")
-    expect(chats(filled)).to_have_text(["Chat 2"])
-    expect(filled.sidebar.get_by_role("link")).to_have_count(2)
-    expect_one_row_each(filled)
-    menu(filled, "Chat 1", "Move to…")
-    move(filled, "Work")
-    expect(chats(filled)).to_have_count(2)
-    expect(filled.sidebar.get_by_role("link")).to_have_text(["Chat 0"])
-    undo(filled)
-    expect(chats(filled)).to_have_text(["Chat 2"])
-    expect_one_row_each(filled)
+def test_a_moved_chat_is_in_one_list_only(project_tab: Tab) -> None:
+    menu(project_tab, "Chat 0", "Move to…")
+    move(project_tab, "No project")
+    expect(chats(project_tab)).to_have_text(["Chat 2"])
+    expect(project_tab.sidebar.get_by_role("link")).to_have_count(2)
+    expect_one_row_each(project_tab)
+    menu(project_tab, "Chat 1", "Move to…")
+    move(project_tab, "Work")
+    expect(chats(project_tab)).to_have_count(2)
+    expect(project_tab.sidebar.get_by_role("link")).to_have_text(["Chat 0"])
+    undo(project_tab)
+    expect(chats(project_tab)).to_have_text(["Chat 2"])
+    expect_one_row_each(project_tab)
 
 
 @pytest.mark.thorough
-def test_a_projects_list_follows_changes_in_another_tab(desk: Desk, filled: Tab) -> None:
-    beside = desk.open(filled.page.url.removeprefix(desk.url))
+def test_a_projects_list_follows_changes_in_another_tab(desk: Desk, project_tab: Tab) -> None:
+    beside = desk.open(project_tab.page.url.removeprefix(desk.url))
     menu(beside, "Chat 0", "Delete")
-    for one in (beside, filled):
-        expect(chats(one)).to_have_text(["Chat 2"])
+    for each_tab in (beside, project_tab):
+        expect(chats(each_tab)).to_have_text(["Chat 2"])
 
 
 @pytest.mark.thorough
-def test_undo_moves_several_chats_back_to_where_they_were(filled: Tab) -> None:
-    for chat in chats(filled).all():
+def test_undo_moves_several_chats_back_to_where_they_were(project_tab: Tab) -> None:
+    for chat in chats(project_tab).all():
         chat.locator("a").click(modifiers=["Control"])
-    toolbar = filled.page.get_by_role("toolbar")
+    toolbar = project_tab.page.get_by_role("toolbar")
     toolbar.get_by_role("button", name="Move to…").click()
-    dialog = filled.page.get_by_role("dialog", name="Move to a project")
+    dialog = project_tab.page.get_by_role("dialog", name="Move to a project")
     expect(dialog.get_by_role("listitem")).to_have_text(["No project"])
-    move(filled, "No project")
-    expect(chats(filled)).to_have_count(0)
-    expect(filled.sidebar.get_by_role("link")).to_have_count(3)
-    undo(filled)
-    expect(chats(filled)).to_have_count(2)
-    expect(filled.sidebar.get_by_role("link")).to_have_text(["Chat 1"])
-    undo(filled)
-    expect(chats(filled)).to_have_count(0)
-    expect(filled.sidebar.get_by_role("link")).to_have_count(3)
+    move(project_tab, "No project")
+    expect(chats(project_tab)).to_have_count(0)
+    expect(project_tab.sidebar.get_by_role("link")).to_have_count(3)
+    undo(project_tab)
+    expect(chats(project_tab)).to_have_count(2)
+    expect(project_tab.sidebar.get_by_role("link")).to_have_text(["Chat 1"])
+    undo(project_tab)
+    expect(chats(project_tab)).to_have_count(0)
+    expect(project_tab.sidebar.get_by_role("link")).to_have_count(3)
 
 
 @pytest.mark.thorough
-def test_undo_moves_chats_back_to_two_lists(filled: Tab) -> None:
+def test_undo_moves_chats_back_to_two_lists(project_tab: Tab) -> None:
     for title in ("Chat 0", "Chat 1"):
-        row(filled, title).locator("a").click(modifiers=["Control"])
-    toolbar = filled.page.get_by_role("toolbar")
+        row(project_tab, title).locator("a").click(modifiers=["Control"])
+    toolbar = project_tab.page.get_by_role("toolbar")
     toolbar.get_by_role("button", name="Move to…").click()
-    dialog = filled.page.get_by_role("dialog", name="Move to a project")
+    dialog = project_tab.page.get_by_role("dialog", name="Move to a project")
     expect(dialog.get_by_role("listitem")).to_have_text(["No project", "Work"])
-    move(filled, "Work")
-    expect(chats(filled)).to_have_count(3)
-    undo(filled)
-    expect(toast(filled)).to_have_text("2 chats moved back.")
-    expect(filled.sidebar.get_by_role("link")).to_have_text(["Chat 1"])
-    expect(chats(filled)).to_have_count(2)
-    expect_one_row_each(filled)
-    undo(filled)
-    expect(chats(filled)).to_have_count(3)
+    move(project_tab, "Work")
+    expect(chats(project_tab)).to_have_count(3)
+    undo(project_tab)
+    expect(toast(project_tab)).to_have_text("2 chats moved back.")
+    expect(project_tab.sidebar.get_by_role("link")).to_have_text(["Chat 1"])
+    expect(chats(project_tab)).to_have_count(2)
+    expect_one_row_each(project_tab)
+    undo(project_tab)
+    expect(chats(project_tab)).to_have_count(3)
 
 
 @pytest.mark.thorough
-def test_a_moved_chat_appears_only_once_while_a_list_is_loading(filled: Tab) -> None:
+def test_a_moved_chat_appears_only_once_while_a_list_is_loading(project_tab: Tab) -> None:
     def bring_late(route: Route) -> None:
         answer = route.fetch()
-        expect(chats(filled)).to_have_count(3)
-        expect(row(filled, "Chat 1")).to_have_count(1)
+        expect(chats(project_tab)).to_have_count(3)
+        expect(row(project_tab, "Chat 1")).to_have_count(1)
         route.fulfill(response=answer)
 
-    filled.page.route(f"{LISTS}folder=*", bring_late)
-    menu(filled, "Chat 1", "Move to…")
-    with filled.page.expect_response(f"{LISTS}folder=*"):
-        move(filled, "Work")
-    filled.page.unroute_all(behavior="wait")  # for the request that repeats it
-    expect(chats(filled)).to_have_count(3)
-    expect(filled.sidebar.get_by_role("link")).to_have_count(0)
+    project_tab.page.route(f"{LISTS}folder=*", bring_late)
+    menu(project_tab, "Chat 1", "Move to…")
+    with project_tab.page.expect_response(f"{LISTS}folder=*"):
+        move(project_tab, "Work")
+    project_tab.page.unroute_all(behavior="wait")  # for the request that repeats it
+    expect(chats(project_tab)).to_have_count(3)
+    expect(project_tab.sidebar.get_by_role("link")).to_have_count(0)
 
 
 @pytest.mark.thorough
 def test_beside_the_archive_chats_move_by_menu_but_not_by_dragging(
-    filled: Tab,
+    project_tab: Tab,
 ) -> None:
-    make(filled, "Other")
-    projects(filled).get_by_text("Work").click()
-    expect(chats(filled)).to_have_count(2)
-    menu(filled, "Chat 1", "Archive")
-    folder(filled, "Archive")
-    expect(filled.sidebar.get_by_role("link")).to_have_text(["Chat 1"])
-    expect(projects(filled)).to_have_count(0)
-    chats(filled).first.get_by_role("link").drag_to(filled.sidebar.get_by_role("link"))
-    menu(filled, "Chat 0", "Move to…")
-    dialog = filled.page.get_by_role("dialog", name="Move to a project")
+    make(project_tab, "Other")
+    projects(project_tab).get_by_text("Work").click()
+    expect(chats(project_tab)).to_have_count(2)
+    menu(project_tab, "Chat 1", "Archive")
+    folder(project_tab, "Archive")
+    expect(project_tab.sidebar.get_by_role("link")).to_have_text(["Chat 1"])
+    expect(projects(project_tab)).to_have_count(0)
+    chats(project_tab).first.get_by_role("link").drag_to(project_tab.sidebar.get_by_role("link"))
+    menu(project_tab, "Chat 0", "Move to…")
+    dialog = project_tab.page.get_by_role("dialog", name="Move to a project")
     expect(dialog.get_by_role("listitem")).to_have_text(["No project", "Other"])
-    move(filled, "Other")
-    expect(chats(filled)).to_have_text(["Chat 2"])
-    undo(filled)
-    expect(chats(filled)).to_have_count(2)
+    move(project_tab, "Other")
+    expect(chats(project_tab)).to_have_text(["Chat 2"])
+    undo(project_tab)
+    expect(chats(project_tab)).to_have_count(2)
 
 
 @pytest.mark.thorough
-def test_several_chats_are_dragged_out_of_a_project_and_back(filled: Tab) -> None:
-    for chat in chats(filled).all():
+def test_several_chats_are_dragged_out_of_a_project_and_back(project_tab: Tab) -> None:
+    for chat in chats(project_tab).all():
         chat.locator("a").click(modifiers=["Control"])
-    filled.page.locator("#project-chats").get_by_role("checkbox").first.drag_to(filled.sidebar)
-    expect(filled.sidebar.get_by_role("link")).to_have_count(3)
-    undo(filled)
-    expect(chats(filled)).to_have_count(2)
+    project_tab.page.locator("#project-chats").get_by_role("checkbox").first.drag_to(
+        project_tab.sidebar
+    )
+    expect(project_tab.sidebar.get_by_role("link")).to_have_count(3)
+    undo(project_tab)
+    expect(chats(project_tab)).to_have_count(2)
 
 
 def expect_done_by_menu_and_selection(tab: Tab) -> None:
@@ -404,10 +408,10 @@ def expect_done_by_menu_and_selection(tab: Tab) -> None:
     expect(tab.page.locator("#selection-count")).to_have_text("2 selected")
     bar = tab.page.locator("#selection")
     expect(bar).to_be_in_viewport(ratio=1)
-    held, page = bar.bounding_box(), tab.page.locator("#main").bounding_box()
-    assert held
+    bar_box, page = bar.bounding_box(), tab.page.locator("#main").bounding_box()
+    assert bar_box
     assert page
-    assert page["y"] + page["height"] <= held["y"]  # it covers no row
+    assert page["y"] + page["height"] <= bar_box["y"]  # it covers no row
     expect(tab.page.locator("#toast [data-undo]")).to_be_in_viewport(ratio=1)
     bar.get_by_role("button", name="Delete").click()
     expect(bar).to_be_hidden()
@@ -417,31 +421,31 @@ def expect_done_by_menu_and_selection(tab: Tab) -> None:
 
 
 @pytest.mark.thorough
-def test_a_projects_chats_are_changed_beside_a_folded_sidebar(filled: Tab) -> None:
-    filled.page.get_by_role("button", name="Hide the sidebar").click()
-    expect_done_by_menu_and_selection(filled)
+def test_a_projects_chats_are_changed_beside_a_folded_sidebar(project_tab: Tab) -> None:
+    project_tab.page.get_by_role("button", name="Hide the sidebar").click()
+    expect_done_by_menu_and_selection(project_tab)
 
 
 @pytest.mark.thorough
 def test_a_projects_chats_are_changed_on_a_phone(
-    sit_down: SitDown, filled: Tab, alice: Person
+    sit_down: SitDown, project_tab: Tab, alice: Person
 ) -> None:
-    path = "/projects/" + filled.page.url.partition("/projects/")[2]
+    path = "/projects/" + project_tab.page.url.partition("/projects/")[2]
     tab = sit_down(alice, phone={"width": 390, "height": 844}).open(path)
     expect_done_by_menu_and_selection(tab)
 
 
 @pytest.mark.thorough
-def test_the_selection_bar_is_in_the_sidebar_while_that_is_open(filled: Tab) -> None:
-    row(filled, "Chat 2").locator("a").click(modifiers=["Control"])
-    bar = filled.page.locator("#selection")
-    expect(filled.page.locator("#sidebar #selection")).to_be_visible()
-    held, foot = bar.bounding_box(), filled.page.locator(".sidebar-foot").bounding_box()
-    assert held
+def test_the_selection_bar_is_in_the_sidebar_while_that_is_open(project_tab: Tab) -> None:
+    row(project_tab, "Chat 2").locator("a").click(modifiers=["Control"])
+    bar = project_tab.page.locator("#selection")
+    expect(project_tab.page.locator("#sidebar #selection")).to_be_visible()
+    bar_box, foot = bar.bounding_box(), project_tab.page.locator(".sidebar-foot").bounding_box()
+    assert bar_box
     assert foot
-    assert held["y"] + held["height"] == foot["y"]
-    filled.page.get_by_role("button", name="Hide the sidebar").click()
+    assert bar_box["y"] + bar_box["height"] == foot["y"]
+    project_tab.page.get_by_role("button", name="Hide the sidebar").click()
     expect(bar).to_be_in_viewport(ratio=1)
-    filled.page.get_by_role("button", name="Conversations").click()
-    expect(filled.page.locator("#sidebar #selection")).to_be_visible()
-    assert bar.bounding_box() == held
+    project_tab.page.get_by_role("button", name="Conversations").click()
+    expect(project_tab.page.locator("#sidebar #selection")).to_be_visible()
+    assert bar.bounding_box() == bar_box

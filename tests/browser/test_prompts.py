@@ -53,20 +53,20 @@ def test_a_long_prompt_is_folded_until_it_is_opened(
     for _ in tab.live_and_reloaded():
         button = tab.page.get_by_role("button", name="Show all")
         expect(button).to_have_attribute("aria-expanded", "false")
-        assert tall(tab) < 400
+        assert measure_height(tab) < 400
         button.press("Enter")
         less = tab.page.get_by_role("button", name="Show less")
         expect(less).to_have_attribute("aria-expanded", "true")
-        assert tall(tab) > 4000
+        assert measure_height(tab) > 4000
         less.click()
         expect(button).to_be_in_viewport()
-        assert tall(tab) < 400
+        assert measure_height(tab) < 400
         bubble(tab).get_by_role("link").focus()  # a link within the folded part
         expect(less).to_be_visible()
-        assert tall(tab) > 4000
+        assert measure_height(tab) > 4000
 
 
-def tall(tab: Tab) -> float:
+def measure_height(tab: Tab) -> float:
     height: float = bubble(tab).evaluate("el => el.getBoundingClientRect().height")
     return height
 

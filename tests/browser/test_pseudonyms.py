@@ -36,8 +36,8 @@ def test_a_name_is_revealed_for_a_reason_and_its_person_sees_it(
 ) -> None:
     person = site.person()
     tab = sit_down(person).open()
-    told = tab.page.get_by_role("link", name="They don't see your name at first.")
-    expect(told).to_be_visible()
+    notice = tab.page.get_by_role("link", name="They don't see your name at first.")
+    expect(notice).to_be_visible()
     tab.ask("Whose am I?")
     tab.expect_ending("complete")
     conversation = tab.page.url.rstrip("/").rpartition("/")[2]

@@ -10,7 +10,7 @@ from tests.browser.conftest import NETWORK, Desk, SitDown, Tab
 from tests.support.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
 from tests.support.line import Line
 from tests.support.live import Person, Server
-from tests.support.long_thread import LongThread, stored_for
+from tests.support.long_thread import LongThread, store_long_thread
 
 PHONE = ViewportSize(width=390, height=844)
 SHOWN = "() => [...document.querySelectorAll('#messages > :not(.edge)')].map((one) => one.id)"
@@ -48,7 +48,7 @@ conversation = Conversation.objects.get(pk={pk!r})
 other = Message.objects.create(
     conversation=conversation, parent_id={parent!r}, role="user", content="Elsewhere"
 )
-conversation.read(other.pk)
+conversation.activate_branch(other.pk)
 """
 EARLIER = "**/earlier/**"
 PAINTED = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
@@ -56,10 +56,10 @@ PAINTED = "() => new Promise((done) => requestAnimationFrame(() => requestAnimat
 
 @pytest.fixture
 def long(server: Server, alice: Person) -> LongThread:
-    return stored_for(server, alice)
+    return store_long_thread(server, alice)
 
 
-def shown(tab: Tab, long: LongThread) -> list[int]:
+def read_numbers(tab: Tab, long: LongThread) -> list[int]:
     """Return the numbers of the messages on the page; -1 for a new one."""
     numbers = {long.selector(number)[1:]: number for number in range(long.length)}
     return [numbers.get(id, -1) for id in tab.page.evaluate(SHOWN)]
@@ -69,16 +69,16 @@ def message(tab: Tab, long: LongThread, number: int) -> Locator:
     return tab.page.locator(long.selector(number))
 
 
-def scrolled(tab: Tab, top: int) -> tuple[str, float]:
+def scroll_up(tab: Tab, top: int) -> tuple[str, float]:
     """Scroll up until earlier messages are requested, and return the line read there before they
     arrive: what was never visible is painted first and gets its own height only then."""
-    held: list[Route] = []
-    tab.page.route(EARLIER, lambda route: held.append(route))
+    routes: list[Route] = []
+    tab.page.route(EARLIER, lambda route: routes.append(route))
     with tab.page.expect_request(EARLIER):
         tab.page.evaluate(SCROLL, top)
     tab.page.evaluate(PAINTED)
     line, at = tab.page.evaluate(LINE)
-    for route in held:
+    for route in routes:
         route.continue_()
     tab.page.unroute(EARLIER)
     return line, at
@@ -88,15 +88,15 @@ def test_a_page_holds_the_newest_messages_and_loads_earlier_ones(
     desk: Desk, long: LongThread
 ) -> None:
     tab = desk.open(long.path)
-    assert shown(tab, long) == list(range(970, 1000))
+    assert read_numbers(tab, long) == list(range(970, 1000))
     expect(message(tab, long, 999)).to_be_in_viewport()
     tab.page.locator("#scroller").focus()
     tab.page.keyboard.press("Home")
     expect(message(tab, long, 930)).to_be_attached()
-    assert shown(tab, long) == list(range(930, 1000))
+    assert read_numbers(tab, long) == list(range(930, 1000))
     tab.page.keyboard.press("Home")
     expect(message(tab, long, 890)).to_be_attached()
-    assert shown(tab, long) == list(range(890, 1000))
+    assert read_numbers(tab, long) == list(range(890, 1000))
 
 
 @pytest.mark.thorough
@@ -107,7 +107,7 @@ def test_the_line_being_read_does_not_move(
     tab = sit_down(alice, phone=phone).open(long.path)
     for first, top in ((970, 400), (930, 0)):
         expect(message(tab, long, first)).to_be_attached()
-        line, before = scrolled(tab, top)
+        line, before = scroll_up(tab, top)
         expect(message(tab, long, first - 40)).to_be_attached()
         tab.page.evaluate(PAINTED)
         assert abs(tab.page.evaluate(TOP_OF, line) - before) < 2
@@ -119,7 +119,7 @@ def test_the_line_being_read_does_not_move_while_content_above_grows(
 ) -> None:
     tab = desk.open(long.path)
     tab.page.evaluate(f"() => {{ window.grown = ({GROWING})(); }}")
-    line, before = scrolled(tab, 400)
+    line, before = scroll_up(tab, 400)
     tab.page.evaluate("grown")
     assert abs(tab.page.evaluate(TOP_OF, line) - before) < 2
 
@@ -147,7 +147,7 @@ def test_a_reply_streams_on_while_earlier_messages_load(
     upstream.script(role(), delta("Half of "), pause, delta("it."), finish(), done())
     tab.ask("Go on")
     expect(tab.answer).to_have_text("Half of")
-    line, before = scrolled(tab, 0)
+    line, before = scroll_up(tab, 0)
     expect(message(tab, long, 930)).to_be_attached()
     pause.release()
     tab.expect_ending("complete")
@@ -160,7 +160,7 @@ def test_a_linked_message_is_shown_in_context_and_the_thread_loads_to_its_end(
     desk: Desk, long: LongThread
 ) -> None:
     tab = desk.open(f"{long.path}?at={long.id(500)}")
-    assert shown(tab, long) == list(range(486, 516))
+    assert read_numbers(tab, long) == list(range(486, 516))
     expect(message(tab, long, 500)).to_be_focused()
     expect(message(tab, long, 500)).to_be_in_viewport()
     expect(message(tab, long, 500)).to_have_class(re.compile("led-to"))
@@ -243,7 +243,7 @@ def test_each_history_entry_has_its_own_position(desk: Desk, long: LongThread) -
 def test_the_outline_and_latest_follow_the_branch_shown(
     desk: Desk, server: Server, alice: Person
 ) -> None:
-    long = stored_for(server, alice, 60)
+    long = store_long_thread(server, alice, 60)
     tab = desk.open(f"{long.path}?at={long.id(4)}")
     server.run(READ_ELSEWHERE.format(pk=str(long.pk), parent=str(long.id(1))))
     tab.page.get_by_role("button", name="Outline").click()
@@ -269,7 +269,9 @@ def test_reading_on_reaches_the_end_where_a_reply_still_streams(
     beside.ask("Go on")
     expect(beside.answer).to_have_text("Half of")
     expect(tab.sidebar.locator(".running")).to_be_visible()
-    assert shown(tab, long) == list(range(946, 976))  # nobody is moved away from what they read
+    assert read_numbers(tab, long) == list(
+        range(946, 976)
+    )  # nobody is moved away from what they read
     tab.page.keyboard.press("End")
     expect(tab.answer).to_have_text("Half of")
     pause.release()
@@ -313,7 +315,7 @@ def test_a_tab_that_reconnects_gets_only_what_it_lacks(
     tab.until_connected()
     tab.expect_ending("complete")
     expect(tab.page.locator("#messages > :not(.edge)")).to_have_count(72)
-    assert shown(tab, long)[:70] == list(range(930, 1000))
+    assert read_numbers(tab, long)[:70] == list(range(930, 1000))
     tab.page.evaluate(PAINTED)
     assert tab.page.evaluate(LINE) == before
 
@@ -373,7 +375,7 @@ def test_the_outline_leads_anywhere(
 def test_a_conversation_has_an_outline_once_it_is_long(
     desk: Desk, server: Server, alice: Person
 ) -> None:
-    tab = desk.open(stored_for(server, alice, 30).path)
+    tab = desk.open(store_long_thread(server, alice, 30).path)
     outline = tab.page.get_by_role("button", name="Outline")
     expect(outline).to_be_hidden()
     tab.ask("One more")

@@ -1,4 +1,4 @@
-"""What no page may do, whatever people or upstreams write: run it, or be wider than a phone."""
+"""Pages run no text of people or upstreams, and are never wider than a phone."""
 
 from playwright.sync_api import expect
 
@@ -21,8 +21,8 @@ def test_markup_is_shown_as_text_in_every_field(tab: Tab, upstream: FakeUpstream
     )
     tab.ask(EVIL)
     tab.expect_ending("complete")
-    for shown in (tab.page.locator(".prompt"), tab.answer, tab.page.locator("#title")):
-        expect(shown).to_contain_text("<script>alert(1)</script>")
+    for field in (tab.page.locator(".prompt"), tab.answer, tab.page.locator("#title")):
+        expect(field).to_contain_text("<script>alert(1)</script>")
     upstream.fail(400, {"error": {"message": EVIL}})
     tab.ask("Again")
     tab.expect_ending("failed")

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import ViewportSize, expect
 
-from tests.browser.conftest import Desk, SitDown, confirmed
+from tests.browser.conftest import Desk, SitDown, open_confirmed
 from tests.support.live import Person, Site
 
 pytestmark = pytest.mark.thorough
@@ -16,7 +16,7 @@ def test_deletions_are_previewed_before_they_are_set_and_people_can_read_the_per
     sit_down: SitDown, site: Site, alice: Person, desk: Desk, phone: ViewportSize | None
 ) -> None:
     browser = sit_down(site.olive, phone=phone)
-    page = confirmed(browser.context.new_page(), f"{desk.url}/retention/")
+    page = open_confirmed(browser.context.new_page(), f"{desk.url}/retention/")
     page.get_by_label("Chats").fill("3000")
     page.get_by_label("Delete files and images").fill("2000")
     page.keyboard.press("Enter")
@@ -29,13 +29,13 @@ def test_deletions_are_previewed_before_they_are_set_and_people_can_read_the_per
 
     member = sit_down(alice).context.new_page()
     member.goto(f"{desk.url}/privacy/")
-    kept = member.get_by_role("region", name="How long your data is kept")
-    expect(kept).to_contain_text("permanently deleted 3,000 days after your last prompt")
-    expect(kept).to_contain_text("for 2,000 days, but no longer than their chat")
+    periods = member.get_by_role("region", name="How long your data is kept")
+    expect(periods).to_contain_text("permanently deleted 3,000 days after your last prompt")
+    expect(periods).to_contain_text("for 2,000 days, but no longer than their chat")
 
     for name in ("Chats", "Delete files and images"):
         page.get_by_label(name).fill("")
     page.get_by_role("button", name="Preview").click()
     page.get_by_role("button", name="Apply").click()
     member.reload()
-    expect(kept).to_contain_text("Your chats are kept until you delete them.")
+    expect(periods).to_contain_text("Your chats are kept until you delete them.")

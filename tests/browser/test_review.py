@@ -7,7 +7,7 @@ from tests.browser.conftest import Desk, SitDown
 from tests.browser.test_accessible import COLLEAGUE, expect_accessible
 from tests.support.fake_upstream import FakeUpstream, delta, done, finish, reasoning, role, usage
 from tests.support.live import Server, Site
-from tests.support.profile import sampled
+from tests.support.profile import sample_params
 from tests.support.reviewer import address
 
 MARKUP = "<img src=/x onerror=alert(1)>"
@@ -19,7 +19,7 @@ ReviewLabel.objects.get_or_create(name={name!r})
 """
 
 
-@pytest.mark.parametrize("phone", sampled([None, {"width": 390, "height": 844}]))
+@pytest.mark.parametrize("phone", sample_params([None, {"width": 390, "height": 844}]))
 def test_a_chat_is_opened_read_and_decided_by_keyboard(
     sit_down: SitDown,
     site: Site,

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import SitDown, confirmed
+from tests.browser.conftest import SitDown, open_confirmed
 from tests.browser.test_accessible import expect_accessible
 from tests.support.live import Person, Server, Site
 
@@ -23,7 +23,7 @@ for number in range(55):
     prompt, reply = one.ask(uuid4(), "qpromptq", None, upstream, "a-model", uuid4())
     Message.objects.filter(pk=reply.pk).update(ending="complete", is_flagged=number == 0)
 with transaction.atomic():
-    review = Review.held(one.pk)
+    review = Review.get_for_update(one.pk)
 review.label([ReviewLabel.objects.create(name={foreign!r})])
 """
 FOREIGN = "<b>" + "w" * 30
@@ -112,7 +112,7 @@ def test_an_hour_of_reviewing_by_keyboard(
     assert all(",person-" in line for line in lines)
     assert alice.username not in text
 
-    confirmed(page, f"{server.url}/review/labels/")
+    open_confirmed(page, f"{server.url}/review/labels/")
     page.get_by_label("Name").fill("odd")
     page.get_by_role("button", name="Add label").click()
     expect(page.get_by_role("status")).to_contain_text("odd was added.")

@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import SitDown
 from tests.browser.test_accessible import expect_accessible
 from tests.support.live import Server, Site
-from tests.support.profile import scaled
+from tests.support.profile import choose_size
 
 SCRIPT = """
 from uuid import uuid4
@@ -24,7 +24,7 @@ for number, reason in enumerate({reasons!r}):
     if reason == "rated down":
         Feedback.objects.create(message=reply, rating="down", given_at=one.created_at)
 """
-REASONS = scaled(
+REASONS = choose_size(
     ["flagged", "rated down", "cut off"],
     ["flagged"] * 3 + ["rated down"] * 3 + ["cut off"] * 4,
 )

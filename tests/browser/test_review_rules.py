@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
-from tests.browser.conftest import Desk, SitDown, Tab, confirmed
+from tests.browser.conftest import Desk, SitDown, Tab, open_confirmed
 from tests.browser.test_accessible import expect_accessible
 from tests.support.fake_upstream import FakeUpstream, delta, done, finish, role
 from tests.support.live import Server, Site
@@ -55,7 +55,7 @@ def test_a_rule_is_tried_and_saved_and_flags_what_a_reviewer_then_searches(
     page.goto(f"{server.url}/review/rules/")
     expect_fine(page)
     expect(page.get_by_role("link", name="Add rule")).to_be_visible()
-    confirmed(page, f"{server.url}/review/rules/add/")
+    open_confirmed(page, f"{server.url}/review/rules/add/")
     page.get_by_label("Name").fill(LONG)
     expect(page.get_by_label("Pattern")).to_be_hidden()
     page.get_by_label("Looks for").select_option("pattern")
@@ -110,10 +110,10 @@ def test_the_thumbs_say_that_a_thumb_down_opens_the_chat_to_reviewers(
     tab = desk.open()
     tab.ask("Why is it blue?")
     tab.expect_ending("complete")
-    told = tab.reply.get_by_text("Thumbs down lets reviewers read this chat.")
-    expect(told).to_have_css("opacity", "0")
+    hint = tab.reply.get_by_text("Thumbs down lets reviewers read this chat.")
+    expect(hint).to_have_css("opacity", "0")
     tab.reply.get_by_role("button", name="Bad reply").focus()
-    expect(told).to_have_css("opacity", "1")
+    expect(hint).to_have_css("opacity", "1")
     expect_accessible(tab.page)
     conversation = tab.page.url.rstrip("/").rpartition("/")[2]
     page = sit_down(site.olive).context.new_page()

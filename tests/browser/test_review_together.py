@@ -30,16 +30,16 @@ User.objects.filter(username={reviewer!r}).update(is_staff=True, reviews=True)
 
 
 @pytest.fixture(scope="module")
-def rita(site: Site, equipped: Server) -> Person:
+def rita(site: Site, server_with_tools: Server) -> Person:
     """A reviewer who is not an administrator."""
     rita = site.person()
-    equipped.run(PROMOTED.format(reviewer=rita.username))
+    server_with_tools.run(PROMOTED.format(reviewer=rita.username))
     return rita
 
 
 @pytest.fixture
-def desk(sit_down: SitDown, alice: Person, equipped: Server) -> Desk:
-    return sit_down(alice, url=equipped.url)
+def desk(sit_down: SitDown, alice: Person, server_with_tools: Server) -> Desk:
+    return sit_down(alice, url=server_with_tools.url)
 
 
 def call(name: str, **arguments: object) -> list[Step]:
@@ -52,7 +52,7 @@ def call(name: str, **arguments: object) -> list[Step]:
 def test_one_reviewers_action_is_shown_to_the_other_and_the_person_sees_why(
     sit_down: SitDown,
     site: Site,
-    equipped: Server,
+    server_with_tools: Server,
     desk: Desk,
     rita: Person,
     upstream: FakeUpstream,
@@ -69,16 +69,16 @@ def test_one_reviewers_action_is_shown_to_the_other_and_the_person_sees_why(
     tab.expect_ending("complete")
     conversation = tab.page.url.rstrip("/").rpartition("/")[2]
 
-    ritas = sit_down(rita, url=equipped.url).context.new_page()
-    open_in(ritas, equipped.url, conversation, REASON)
+    ritas = sit_down(rita, url=server_with_tools.url).context.new_page()
+    open_in(ritas, server_with_tools.url, conversation, REASON)
     expect(ritas.locator(".review-message")).to_have_count(3)
-    for said in ("The tool knows.", "a word of hers", "It said so.", "It said so again."):
-        expect(ritas.locator(".review").get_by_text(said, exact=True).first).to_be_visible()
+    for text in ("The tool knows.", "a word of hers", "It said so.", "It said so again."):
+        expect(ritas.locator(".review").get_by_text(text, exact=True).first).to_be_visible()
 
-    olives_desk = sit_down(site.olive, url=equipped.url)
+    olives_desk = sit_down(site.olive, url=server_with_tools.url)
     olives_desk.expect_error("409")
     olives = olives_desk.context.new_page()
-    olives.goto(f"{equipped.url}{address(conversation)}")
+    olives.goto(f"{server_with_tools.url}{address(conversation)}")
     note = olives.get_by_label("Note", exact=True)
     note.fill("Too long to type again")
     ritas.keyboard.press("a")
@@ -95,7 +95,7 @@ def test_one_reviewers_action_is_shown_to_the_other_and_the_person_sees_why(
     olives.get_by_role("button", name="Claim").click()
     expect(olives.get_by_text(f"{rita.username} has claimed this chat until")).to_be_visible()
 
-    tab.page.goto(f"{equipped.url}/privacy/")
+    tab.page.goto(f"{server_with_tools.url}/privacy/")
     row = tab.page.get_by_role("row", name=f"{rita.username}, as a reviewer")
     expect(row).to_contain_text(REASON)
     expect(tab.page.locator("img[src='/x']")).to_have_count(0)

@@ -1,4 +1,4 @@
-"""What a person sees when they lose access to the page's socket."""
+"""The page of a person who loses access to its socket."""
 
 from uuid import uuid4
 
@@ -71,9 +71,9 @@ def test_the_sign_in_page_says_that_the_account_was_deactivated(
     server.run(DEACTIVATE.format(name=alice.username))
     tab.page.reload()
     beside.page.get_by_role("link", name="New chat").click()
-    for one in (tab, beside):
-        one.page.wait_for_url("**/accounts/login/**")
-        expect(one.page.get_by_role("alert")).to_contain_text("Your account was deactivated")
+    for each_tab in (tab, beside):
+        each_tab.page.wait_for_url("**/accounts/login/**")
+        expect(each_tab.page.get_by_role("alert")).to_contain_text("Your account was deactivated")
 
 
 @pytest.mark.thorough

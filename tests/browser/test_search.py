@@ -14,12 +14,12 @@ from tests.support.live import Person, Server, Site
 MAKE = """
 from uuid import uuid4
 from chatapp.models import Conversation, Upstream, User, index_some
-from tests.support.stored import end, reply_of
+from tests.support.stored import end, build_reply
 user = User.objects.get(username={name!r})
 for title, prompt, answer in {turns!r}:
     conversation = Conversation(user=user, title=title)
     prompt, reply = conversation.ask(uuid4(), prompt, None, Upstream.objects.first(), "m", uuid4())
-    end(reply, reply_of(answer))
+    end(reply, build_reply(answer))
 while index_some():
     pass
 """
@@ -27,11 +27,12 @@ while index_some():
 MAKE_LONG = """
 from uuid import uuid4
 from chatapp.models import Conversation, Upstream, User, index_some
-from tests.support.stored import answered
+from tests.support.stored import store_turn
 conversation = Conversation(user=User.objects.get(username={name!r}), title="Long")
 after = None
 for number in range(4):
-    _, after = answered(conversation, Upstream.objects.first(), f"Of the canary {{number}}", after)
+    prompt = f"Of the canary {{number}}"
+    _, after = store_turn(conversation, Upstream.objects.first(), prompt, after)
 while index_some():
     pass
 """
@@ -64,18 +65,18 @@ class Palette:
         self.until_shown(text)
 
     def until_shown(self, text: str) -> None:
-        found = self.page.locator("#search-found")
-        expect(found).to_have_attribute("data-query", text)
+        results = self.page.locator("#search-found")
+        expect(results).to_have_attribute("data-query", text)
 
 
 @pytest.fixture
-def written(server: Server, alice: Person) -> None:
+def stored_chats(server: Server, alice: Person) -> None:
     """Store conversations of Alice's that can be found."""
     server.run(MAKE.format(name=alice.username, turns=TURNS))
 
 
 @pytest.fixture
-def palette(written: None, desk: Desk) -> Palette:
+def palette(stored_chats: None, desk: Desk) -> Palette:
     return Palette(desk.open().page)
 
 
@@ -192,10 +193,10 @@ def test_a_menu_inserts_filters(palette: Palette) -> None:
 
 
 def test_a_late_response_does_not_replace_a_newer_one(palette: Palette) -> None:
-    held: list[Route] = []
+    routes: list[Route] = []
 
     def hold(route: Route) -> None:
-        held.append(route) if "q=nginx" in route.request.url else route.continue_()
+        routes.append(route) if "q=nginx" in route.request.url else route.continue_()
 
     palette.open()
     palette.page.route("**/search/?*", hold)
@@ -203,7 +204,7 @@ def test_a_late_response_does_not_replace_a_newer_one(palette: Palette) -> None:
         palette.box.fill("nginx")
     palette.type("nightin")
     expect(palette.options.first).to_have_text("Birds")
-    for route in held:
+    for route in routes:
         route.fulfill(status=200, body='<div id="search-found" data-query="nginx">late</div>')
     palette.type("nightingale")
     expect(palette.options.first).to_have_text("Birds")
@@ -242,7 +243,7 @@ def test_a_new_message_is_found_within_a_moment(tab: Tab, upstream: FakeUpstream
 
 @pytest.mark.thorough
 def test_the_dialog_fills_the_screen_of_a_phone(
-    written: None, sit_down: SitDown, alice: Person
+    stored_chats: None, sit_down: SitDown, alice: Person
 ) -> None:
     desk = sit_down(alice, phone={"width": 390, "height": 844})
     page = desk.open().page
@@ -270,15 +271,15 @@ def test_the_dialog_is_accessible_with_and_without_results(palette: Palette) -> 
 
 @pytest.mark.thorough
 def test_the_search_page_works_without_scripts(
-    written: None, server: Server, desk: Desk, alice: Person
+    stored_chats: None, server: Server, desk: Desk, alice: Person
 ) -> None:
     page = desk.context.new_page()
     for path in ("/search/", "/search/?q=canar", "/search/?q=zebra", "/search/?q=from:bob"):
         page.goto(server.url + path)
         expect_accessible(page)
     with server.visit(alice) as browser:
-        found = browser.get("/search/", params={"q": "nightingales"})
-        [address] = re.findall(r'href="(/c/[^"]+\?at=[^"]+)"', found.text)
+        response = browser.get("/search/", params={"q": "nightingales"})
+        [address] = re.findall(r'href="(/c/[^"]+\?at=[^"]+)"', response.text)
         assert browser.get(address).status_code == httpx.codes.OK
 
 

@@ -10,7 +10,7 @@ from tests.browser.conftest import Desk, SitDown, Tab
 from tests.support.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
 from tests.support.line import Line
 from tests.support.live import Person, Site
-from tests.support.profile import sampled
+from tests.support.profile import sample_params
 
 # What Chromium and htmx log about an unreachable server.
 NETWORK = r"WebSocket connection to|ERR_|htmx:ws:error|Failed to fetch"
@@ -25,7 +25,7 @@ def send_at_once(*tabs: Tab) -> None:
         tab.page.evaluate(press, at)
 
 
-@pytest.mark.parametrize("number", sampled(range(4)))
+@pytest.mark.parametrize("number", sample_params(range(4)))
 def test_only_one_of_two_simultaneous_prompts_is_sent_and_the_other_is_returned(
     desk: Desk, tab: Tab, upstream: FakeUpstream, number: int
 ) -> None:
@@ -34,23 +34,23 @@ def test_only_one_of_two_simultaneous_prompts_is_sent_and_the_other_is_returned(
     other = desk.open(tab.page.url.removeprefix(desk.url))
     tab.ask("A turn that comes to both, by one frame")
     expect(other.page.locator("article")).to_have_count(2)
-    for one in (tab, other):
-        one.expect_ending("complete")
+    for each_tab in (tab, other):
+        each_tab.expect_ending("complete")
     tabs = {"One text": tab, "Another text": other}
     pause = Pause()
     upstream.script(role(), pause, delta("Here."), finish(), done())
-    for text, one in tabs.items():
-        one.message.fill(text)
+    for text, each_tab in tabs.items():
+        each_tab.message.fill(text)
     send_at_once(tab, other)
     assert pause.reached.wait(10)
-    for one in tabs.values():
-        expect(one.page.locator(".prompt")).to_have_count(3)
-        expect(one.page.locator(".pending")).to_have_count(0)
+    for each_tab in tabs.values():
+        expect(each_tab.page.locator(".prompt")).to_have_count(3)
+        expect(each_tab.page.locator(".pending")).to_have_count(0)
     taken = tab.page.locator(".prompt .bubble").last.inner_text()
-    for text, one in tabs.items():
-        expect(one.message).to_have_value("" if text == taken else text)
+    for text, each_tab in tabs.items():
+        expect(each_tab.message).to_have_value("" if text == taken else text)
         if text != taken:
-            expect(one.problem).to_contain_text("A reply is still being written here.")
+            expect(each_tab.problem).to_contain_text("A reply is still being written here.")
     pause.release()
     tab.expect_ending("complete")
 
@@ -65,14 +65,14 @@ def test_two_new_chats_begun_simultaneously_are_two(
     other.page.route("**/", lambda route: route.fulfill(body=html, content_type="text/html"))
     other.page.goto(desk.url)
     other.until_connected()
-    for text, one in (("One text", tab), ("Another text", other)):
-        one.message.fill(text)
+    for text, each_tab in (("One text", tab), ("Another text", other)):
+        each_tab.message.fill(text)
     send_at_once(tab, other)
-    for text, one in (("One text", tab), ("Another text", other)):
-        one.page.wait_for_url("**/c/**")
-        one.expect_ending("complete")
-        expect(one.page.locator(".prompt")).to_have_text(f"You{text}")
-        expect(one.message).to_have_value("")
+    for text, each_tab in (("One text", tab), ("Another text", other)):
+        each_tab.page.wait_for_url("**/c/**")
+        each_tab.expect_ending("complete")
+        expect(each_tab.page.locator(".prompt")).to_have_text(f"You{text}")
+        expect(each_tab.message).to_have_value("")
     assert tab.page.url != other.page.url
 
 

@@ -94,9 +94,9 @@ def test_typed_text_is_not_shown_to_the_next_person_who_confirms(
     server.run(LONG_AGO.format(key=site.olive.session))
     save(olive)
     expect(olive.get_by_role("heading", name="Confirm it is you")).to_be_visible()
-    kept = olive.evaluate("JSON.parse(sessionStorage.getItem('kept-fields'))")
-    assert NOTICE in str(kept["forms"])
-    somebody = {**kept, "by": kept["by"] + "0"}
+    kept_fields = olive.evaluate("JSON.parse(sessionStorage.getItem('kept-fields'))")
+    assert NOTICE in str(kept_fields["forms"])
+    somebody = {**kept_fields, "by": kept_fields["by"] + "0"}
     olive.evaluate(
         "(kept) => sessionStorage.setItem('kept-fields', JSON.stringify(kept))", somebody
     )

@@ -100,7 +100,9 @@ def give_own_temperature(tab: Tab, name: str, temperature: str) -> None:
 
 def expect_temperatures(tab: Tab, upstream: FakeUpstream, **temperatures: float) -> None:
     """Check what these models were just sent, and what the page says that they will be sent."""
-    bodies = {one.body["model"]: one.body for one in upstream.chat_requests}
+    bodies = {
+        sent_request.body["model"]: sent_request.body for sent_request in upstream.chat_requests
+    }
     assert {name: body["temperature"] for name, body in bodies.items()} == temperatures
     assert all(body["messages"][0]["content"] == "Rhyme." for body in bodies.values())
     tab.page.get_by_role("button", name="Show request").click()

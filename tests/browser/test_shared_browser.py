@@ -9,7 +9,7 @@ from tests.browser.conftest import Desk, SitDown, Tab
 from tests.browser.test_chat_settings import open_panel
 from tests.support.fake_upstream import FakeUpstream
 from tests.support.live import PASSWORD, Person, Site
-from tests.support.profile import sampled
+from tests.support.profile import sample_params
 
 SECRET = "what Alice has not sent yet"
 INSTRUCTIONS = "what Alice wants a new chat to know"
@@ -25,7 +25,7 @@ def browser(sit_down: SitDown) -> Desk:
 @pytest.fixture
 def alices(browser: Desk, alice: Person, upstream: FakeUpstream) -> Tab:
     """Alice's tab on a conversation, with a draft."""
-    tab = signed_in(browser, alice)
+    tab = sign_in(browser, alice)
     tab.ask("A conversation of Alice's")
     tab.expect_ending("complete")
     tab.message.fill(SECRET)
@@ -37,7 +37,7 @@ def alices(browser: Desk, alice: Person, upstream: FakeUpstream) -> Tab:
     return tab
 
 
-def signed_in(browser: Desk, person: Person, page: Page | None = None) -> Tab:
+def sign_in(browser: Desk, person: Person, page: Page | None = None) -> Tab:
     page = page or browser.context.new_page()
     page.goto(f"{browser.url}/accounts/login/")
     page.get_by_label("Username").or_(page.get_by_label("Login")).first.fill(person.username)
@@ -60,13 +60,13 @@ def sign_out_on_its_page(page: Page) -> None:
     page.wait_for_url("**/accounts/login/**")
 
 
-@pytest.mark.parametrize("leave", sampled([sign_out, sign_out_on_its_page]))
+@pytest.mark.parametrize("leave", sample_params([sign_out, sign_out_on_its_page]))
 def test_signing_out_removes_drafts(
     browser: Desk, alices: Tab, bob: Person, leave: Callable[[Page], None]
 ) -> None:
     leave(alices.page)
     assert alices.page.evaluate(STORED) == ""
-    bobs = signed_in(browser, bob, alices.page)
+    bobs = sign_in(browser, bob, alices.page)
     expect(bobs.message).to_have_value("")
     assert SECRET not in bobs.page.evaluate(STORED)
     expect(open_panel(bobs).get_by_label("System prompt")).to_have_value("")
@@ -75,7 +75,7 @@ def test_signing_out_removes_drafts(
 @pytest.mark.thorough
 def test_signing_out_in_the_admin_removes_drafts(browser: Desk, site: Site) -> None:
     browser.expect_error("404")  # the admin has no icon of its own
-    tab = signed_in(browser, site.olive)
+    tab = sign_in(browser, site.olive)
     tab.message.fill(SECRET)
     assert SECRET in tab.page.evaluate(STORED)
     tab.page.goto(f"{browser.url}/admin/")
@@ -91,7 +91,7 @@ def test_the_next_person_finds_nothing_after_a_session_just_ended(
 ) -> None:
     browser.context.clear_cookies()
     alices.page.close()
-    bobs = signed_in(browser, bob)
+    bobs = sign_in(browser, bob)
     expect(bobs.message).to_have_value("")
     assert SECRET not in bobs.page.evaluate(STORED)
 
@@ -105,7 +105,7 @@ def test_an_open_tab_is_not_left_to_the_next_person(
     sign_out(alices.page)
     expect(second.page.get_by_role("heading", name="You are signed out")).to_be_visible()
     assert SECRET not in second.page.evaluate(STORED)
-    bobs = signed_in(browser, bob, alices.page)
+    bobs = sign_in(browser, bob, alices.page)
     expect(second.message).to_have_value("")
     second.until_connected()
     assert second.page.locator(".account-name").inner_text() == bob.username
@@ -119,7 +119,7 @@ def test_the_same_person_finds_their_draft_after_the_session_ended(
     path = alices.page.url.removeprefix(browser.url)
     browser.context.clear_cookies()
     alices.page.close()
-    signed_in(browser, alice)
+    sign_in(browser, alice)
     expect(browser.open(path).message).to_have_value(SECRET)
 
 
@@ -140,7 +140,7 @@ def test_signing_out_leaves_no_conversation_in_another_tab(browser: Desk, alices
 @pytest.mark.thorough
 def test_signing_out_in_the_admin_leaves_none_either(browser: Desk, site: Site) -> None:
     browser.expect_error("404")  # the admin has no icon of its own
-    tab, beside = signed_in(browser, site.olive), browser.open()
+    tab, beside = sign_in(browser, site.olive), browser.open()
     tab.page.goto(f"{browser.url}/admin/")
     tab.page.get_by_role("button", name="Sign out").click()
     expect(beside.page.get_by_role("heading", name="You are signed out")).to_be_visible()

@@ -19,7 +19,7 @@ UNTIL_AT_END = """() => new Promise((done) => {
 })"""
 
 
-def shared_with(
+def share_with(
     page: Page,
     person: Person,
     parts: Sequence[str] = (),
@@ -51,10 +51,10 @@ def prompt(page: Page, text: str) -> Locator:
 def carets(page: Page) -> list[str]:
     """Return what follows the last word of each answer."""
     content = "all => all.map((one) => getComputedStyle(one, '::after').content)"
-    found: list[str] = page.locator(".answer .block:last-child > p:last-child").evaluate_all(
+    contents: list[str] = page.locator(".answer .block:last-child > p:last-child").evaluate_all(
         content
     )
-    return found
+    return contents
 
 
 def test_a_live_chat_is_shared_watched_copied_and_revoked(
@@ -68,7 +68,7 @@ def test_a_live_chat_is_shared_watched_copied_and_revoked(
     tab.until_connected()
     tab.ask("Why is the sky blue?")
     tab.expect_ending("complete")
-    address = shared_with(page, bob, check=expect_accessible)
+    address = share_with(page, bob, check=expect_accessible)
 
     reader = sit_down(bob).context.new_page()
     reader.goto(address)
@@ -121,26 +121,26 @@ def test_a_live_chat_is_shared_watched_copied_and_revoked(
 
 
 def test_a_tool_call_that_a_reader_opens_stays_open(
-    sit_down: SitDown, alice: Person, bob: Person, equipped: Server, upstream: FakeUpstream
+    sit_down: SitDown, alice: Person, bob: Person, server_with_tools: Server, upstream: FakeUpstream
 ) -> None:
-    tab = sit_down(alice, url=equipped.url).open()
+    tab = sit_down(alice, url=server_with_tools.url).open()
     tab.ask("Why is the sky blue?")
     tab.expect_ending("complete")
-    address = shared_with(tab.page, bob, ["Tool calls and their results"])
-    reader = sit_down(bob, url=equipped.url).context.new_page()
+    address = share_with(tab.page, bob, ["Tool calls and their results"])
+    reader = sit_down(bob, url=server_with_tools.url).context.new_page()
     reader.goto(address)
     expect(reader.locator("#follows")).to_have_text("New messages appear here.")
     upstream.script(*call("test__echo", text="hello"))
     upstream.script(role(), delta("It said so."), finish(), done())
     tab.ask("Echo this")
-    shown = reader.locator(".tool-call")
-    shown.locator("summary").click()
-    expect(shown.get_by_role("row", name="text hello")).to_be_visible()
+    tool_call = reader.locator(".tool-call")
+    tool_call.locator("summary").click()
+    expect(tool_call.get_by_role("row", name="text hello")).to_be_visible()
     tab.region("tool-call").get_by_role("button", name="Allow", exact=True).click()
     tab.expect_ending("complete")
     expect(reader.get_by_text("Being written…")).to_be_hidden()
-    expect(shown).to_have_attribute("open", "")
-    expect(shown.locator("pre").last).to_have_text("hello")
+    expect(tool_call).to_have_attribute("open", "")
+    expect(tool_call.locator("pre").last).to_have_text("hello")
 
 
 def test_a_live_chat_is_followed_until_its_reader_scrolls_away(
@@ -152,7 +152,7 @@ def test_a_live_chat_is_followed_until_its_reader_scrolls_away(
     tab.ask("Tell me more")
     tab.expect_ending("complete")
     reader = sit_down(bob).context.new_page()
-    reader.goto(shared_with(tab.page, bob))
+    reader.goto(share_with(tab.page, bob))
     expect(reader.locator("#follows")).to_have_text("New messages appear here.")
     reader.keyboard.press("End")
     reader.evaluate(UNTIL_AT_END)

@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import Desk, SitDown
 from tests.support.fake_upstream import FakeUpstream
 from tests.support.live import Person, Server, Site
-from tests.support.profile import sampled
+from tests.support.profile import sample_params
 
 MAKE = """
 from datetime import timedelta
@@ -26,7 +26,7 @@ def give(server: Server, person: Person, count: int, hours: int) -> None:
     server.run(script)
 
 
-def shown(page: Page) -> list[str]:
+def read_list(page: Page) -> list[str]:
     """Return the list's visible headings and titles."""
     return [
         row.strip() for row in page.locator("#conversation-list > li:visible").all_inner_texts()
@@ -38,7 +38,7 @@ def test_conversations_are_grouped_by_day_and_move_to_today(
 ) -> None:
     give(server, alice, count=3, hours=24)
     tab = desk.open()
-    assert shown(tab.page) == [
+    assert read_list(tab.page) == [
         "Today", "Chat 0", "Yesterday", "Chat 1", "Previous 7 days", "Chat 2",
     ]  # fmt: skip
     tab.sidebar.get_by_role("link", name="Chat 1").click()
@@ -46,7 +46,7 @@ def test_conversations_are_grouped_by_day_and_move_to_today(
     tab.ask("Once more")
     tab.expect_ending("complete")
     expect(tab.sidebar.locator("li:visible").nth(1)).to_contain_text("Chat 1")
-    assert shown(tab.page) == ["Today", "Chat 1", "Chat 0", "Previous 7 days", "Chat 2"]
+    assert read_list(tab.page) == ["Today", "Chat 1", "Chat 0", "Previous 7 days", "Chat 2"]
 
 
 @pytest.mark.thorough
@@ -80,7 +80,7 @@ def test_returning_to_a_tab_keeps_the_list_in_place(
     expect(rows).to_have_count(120)
 
 
-@pytest.mark.parametrize(("width", "height"), sampled([(844, 390), (390, 844)]))
+@pytest.mark.parametrize(("width", "height"), sample_params([(844, 390), (390, 844)]))
 def test_on_a_phone_the_sidebar_is_folded_with_new_chat_and_title_in_view(
     sit_down: SitDown, site: Site, upstream: FakeUpstream, width: int, height: int
 ) -> None:

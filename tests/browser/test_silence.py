@@ -71,15 +71,15 @@ def test_the_wait_for_a_retry_is_counted_down(desk: Desk, upstream: FakeUpstream
     tab.until_connected()
     tab.ask("Why?")
     waiting = tab.reply.locator(".waiting")
-    told = "The model is rate-limited. Trying again"
-    expect(waiting).to_have_text(re.compile(rf"^{told} in (50|4\d) s \(try 2\)…$"))
+    notice = "The model is rate-limited. Trying again"
+    expect(waiting).to_have_text(re.compile(rf"^{notice} in (50|4\d) s \(try 2\)…$"))
     tab.page.clock.fast_forward(30_000)
-    expect(waiting).to_have_text(re.compile(rf"^{told} in (20|1\d) s \(try 2\)…$"))
+    expect(waiting).to_have_text(re.compile(rf"^{notice} in (20|1\d) s \(try 2\)…$"))
     tab.page.clock.fast_forward(40_000)
-    expect(waiting).to_have_text(re.compile(rf"^{told} now \(try 2\)…\s?[12]\d s$"))
+    expect(waiting).to_have_text(re.compile(rf"^{notice} now \(try 2\)…\s?[12]\d s$"))
 
     # A reload asks the server, whose clock says that there is time left.
     tab.reload()
-    expect(waiting).to_have_text(re.compile(rf"^{told} in \d+ s \(try 2\)…$"))
+    expect(waiting).to_have_text(re.compile(rf"^{notice} in \d+ s \(try 2\)…$"))
     tab.stop.click()
     tab.expect_ending("stopped")

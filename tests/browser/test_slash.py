@@ -53,7 +53,7 @@ def slash(server: Server, alice: Person, desk: Desk) -> Slash:
     return Slash(desk.open())
 
 
-def sent(upstream: FakeUpstream) -> str:
+def wait_for_content(upstream: FakeUpstream) -> str:
     return str(upstream.wait_for_request().body["messages"][-1]["content"])
 
 
@@ -108,7 +108,7 @@ def test_a_prompt_is_written_found_filled_in_and_sent_by_keyboard(
     slash.page.keyboard.press("Control+Shift+z")
     expect(slash.message).to_have_value(filled)
     slash.page.keyboard.press("Enter")
-    assert sent(upstream) == filled
+    assert wait_for_content(upstream) == filled
     tab.expect_ending("complete")
     slash.type("/standup")
     slash.page.keyboard.press("Tab")
@@ -146,7 +146,7 @@ def test_keys_move_choose_and_close_and_text_that_matches_nothing_is_sent(
             slash.type(text)
             slash.page.keyboard.press("Escape")
         slash.tab.submit()
-        assert sent(upstream) == text
+        assert wait_for_content(upstream) == text
         slash.tab.expect_ending("complete")
 
 

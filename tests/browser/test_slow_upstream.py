@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.conftest import SitDown, Tab
-from tests.support.fake_upstream import MODEL, FakeUpstream, Pause, Script, answered
+from tests.support.fake_upstream import MODEL, FakeUpstream, Pause, Script, build_response
 from tests.support.live import Server, Site, run
 
 pytestmark = pytest.mark.thorough
@@ -50,11 +50,13 @@ def test_a_slow_upstreams_models_are_added_while_the_page_is_used(
     sit_down: SitDown, server: Server, site: Site, slow: FakeUpstream
 ) -> None:
     pause = Pause()
-    listed = answered(200, {"data": [{"id": "late"}, {"id": "later"}]})
+    listed = build_response(200, {"data": [{"id": "late"}, {"id": "later"}]})
     slow.models_failure = Script((pause, *listed.steps), headers=listed.headers)
     desk = sit_down(site.person())
     desk.expect_error("htmx:error")  # if this takes so long that the page asks again
-    with desk.context.expect_event("response", lambda one: one.url == f"{desk.url}/") as page:
+    with desk.context.expect_event(
+        "response", lambda response: response.url == f"{desk.url}/"
+    ) as page:
         tab = desk.open()
     # As it is asked: what its list would be waited for is not over.
     assert "Loading models from Slow &lt;b&gt;one&lt;/b&gt;…" in page.value.text()
@@ -91,7 +93,7 @@ def test_a_default_gives_way_to_the_first_upstreams_model_unless_picked(
     """The second upstream's model was shown for lack of another, and used to stay."""
     slow.models = ["quick", "quicker"]
     pause = Pause()
-    listed = answered(200, {"data": [{"id": MODEL}]})
+    listed = build_response(200, {"data": [{"id": MODEL}]})
     upstream.models_failure = Script((pause, *listed.steps), headers=listed.headers)
     try:
         desks = [sit_down(site.person()) for _ in range(2)]

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from tests.browser.conftest import SitDown
 from tests.browser.test_accessible import expect_accessible
 from tests.browser.test_long_names import expect_to_fit
-from tests.browser.test_people import signed_in
+from tests.browser.test_people import sign_in
 from tests.security.house import routes
 from tests.security.test_access import REVIEWERS_ROOM, STAFFS_ROOM, TABLE
 from tests.support.fake_upstream import FakeUpstream
@@ -38,7 +38,7 @@ from chatapp.models.sharing.shared_chats import Audience, Share
 from chatapp.upstream.wire.estimates import Estimate
 from chatapp.upstream.wire.events import TokenUsage
 from chatapp.upstream.wire.reply import Ending
-from tests.support.stored import asked, end, reply_of, started_by
+from tests.support.stored import begin_turn, end, build_reply, new_conversation
 
 long, now, one = {long!r}, timezone.now(), Upstream.objects.first()
 olive = User.objects.get(username="olive")
@@ -55,8 +55,8 @@ people = [
         ("Ravi", "Venkataraghavan-Subramanian"), ("Mei", "Lin"), ("Ada", "Abd-al-Rahman"))]
 for person in people:
     person.groups.set(groups)
-AccessRule.objects.give(groups, upstream=one)
-AccessRule.objects.give(groups[1:], upstream=one, model="openai/gpt-6-mini")
+AccessRule.objects.restrict_to(groups, upstream=one)
+AccessRule.objects.restrict_to(groups[1:], upstream=one, model="openai/gpt-6-mini")
 for number in range(4):
     invitation = Invitation(
         address="" if number else people[0].email, group=groups[1], reviews=True, uses=3,
@@ -80,13 +80,13 @@ labels = [ReviewLabel.objects.create(name=name) for name in ("Wrong", long[:30])
 found = []
 for number in range(12):
     person = people[number % 3]
-    conversation = started_by(person, (("Why? " + long) * (1 + number % 2))[:80])
-    _, reply = asked(conversation, one, "Why is `x` wrong?\\n\\n" + "w" * (200 * (number % 3)))
+    conversation = new_conversation(person, (("Why? " + long) * (1 + number % 2))[:80])
+    _, reply = begin_turn(conversation, one, "Why is `x` wrong?\\n\\n" + "w" * (200 * (number % 3)))
     counts = TokenUsage(1234 * number, 5678, 1234 * number + 5678, cached_tokens=99)
-    reported = Usage.counted("reported", counts)
-    usage = reported if number % 3 else Usage.estimated(Estimate(counts, counts))
+    reported = Usage.from_tokens("reported", counts)
+    usage = reported if number % 3 else Usage.from_estimate(Estimate(counts, counts))
     answer = "# So\\n\\n| a | b |\\n|---|---|\\n| 1 | 2 |\\n\\n```\\n" + "x" * 300 + "\\n```"
-    end(reply, reply_of(answer, "Hm."), list(Ending)[number % 4], usage)
+    end(reply, build_reply(answer, "Hm."), list(Ending)[number % 4], usage)
     Usage.objects.filter(pk=reply.pk).update(cost=10**7 * number or None)
     if number % 2:
         Feedback.give(reply, "down", "It is wrong. " * 9)
@@ -96,7 +96,7 @@ while judge_some():
 LegalHold.begin(people[0], None, "A matter of " + long, olive)
 for number, (conversation, reply) in enumerate(found[:6]):
     with transaction.atomic():
-        review = Review.held(conversation.pk)
+        review = Review.get_for_update(conversation.pk)
         review.claim(people[0] if number % 2 else olive)
         review.label(labels[: 1 + number % 2])
         review.note("Look at this. " * 20, olive, reply.pk)
@@ -181,14 +181,14 @@ def test_every_staff_page_fits_a_phone_and_is_accessible(
     sit_down: SitDown, site: Site, upstream: FakeUpstream
 ) -> None:
     rooms = (STAFFS_ROOM, REVIEWERS_ROOM)
-    known = routes(get_resolver().url_patterns)
-    assert {route for route in known if TABLE.get(route) in rooms} == PAGES.keys()
+    patterns = routes(get_resolver().url_patterns)
+    assert {route for route in patterns if TABLE.get(route) in rooms} == PAGES.keys()
     wrong = {}
     with site.server(OPENAI_BASE_URL=upstream.base_url, OPENAI_API_KEY="sk") as server:
         names = json.loads(server.run(FILLED.format(long=LONG)))
-        page = signed_in(sit_down(url=server.url, phone={"width": 390, "height": 844}), server.url)
+        page = sign_in(sit_down(url=server.url, phone={"width": 390, "height": 844}), server.url)
         open_in(page, server.url, names["conversation"])
-        for address in (one for pages in PAGES.values() for one in pages):
+        for address in (candidate for pages in PAGES.values() for candidate in pages):
             path = f"/{address.format(**names)}"
             answer = page.goto(server.url + path)
             assert answer is not None
@@ -198,7 +198,7 @@ def test_every_staff_page_fits_a_phone_and_is_accessible(
             try:
                 expect_to_fit(page)
                 expect_accessible(page, ["narrow"])
-            except AssertionError as found:
-                wrong[path] = str(found)
+            except AssertionError as failure:
+                wrong[path] = str(failure)
         page.goto("about:blank")
-    assert not wrong, "\n".join(f"{path}: {found}" for path, found in wrong.items())
+    assert not wrong, "\n".join(f"{path}: {widths}" for path, widths in wrong.items())

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, ViewportSize
 
 from tests.browser.conftest import SitDown, Tab
-from tests.support.fake_upstream import FakeUpstream, delta, done, finish, paced, role, usage
+from tests.support.fake_upstream import FakeUpstream, delay_frames, delta, done, finish, role, usage
 from tests.support.live import Person
 
 PARAGRAPH = (
@@ -69,7 +69,7 @@ MAX_SHIFT = 0.02  # for a whole reply
 def stream(upstream: FakeUpstream, text: str, seconds: float) -> None:
     """Script the text in pieces of a few letters, like tokens."""
     tokens = [delta(token) for token in re.findall(r"\s*\S{1,4}", text)]
-    upstream.script(role(), *paced(tokens, seconds), finish(), usage(), done())
+    upstream.script(role(), *delay_frames(tokens, seconds), finish(), usage(), done())
 
 
 @pytest.mark.thorough
@@ -81,7 +81,7 @@ def test_no_word_moves_while_a_reply_streams_or_when_it_ends(
     tab = sit_down(alice, viewport=size).open()
     stream(upstream, SECTION * 2, 0.006)
     tab.ask("Where are they?")
-    shift, moved = measured(tab)
+    shift, moved = measure_shift(tab)
     assert moved == []
     assert shift <= MAX_SHIFT
 
@@ -89,12 +89,12 @@ def test_no_word_moves_while_a_reply_streams_or_when_it_ends(
 def test_no_column_moves_while_cells_are_written(tab: Tab, upstream: FakeUpstream) -> None:
     stream(upstream, TABLE * 2, 0.01)
     tab.ask("What is there?")
-    shift, moved = measured(tab)
+    shift, moved = measure_shift(tab)
     assert moved == []
     assert shift == 0
 
 
-def measured(tab: Tab) -> tuple[float, list[str]]:
+def measure_shift(tab: Tab) -> tuple[float, list[str]]:
     page: Page = tab.page
     page.evaluate(MEASURE)
     page.wait_for_selector('article:last-child:not([data-ending="streaming"])', timeout=120_000)

@@ -35,9 +35,9 @@ def test_a_temporary_chat_says_what_it_is_and_is_in_no_list(
     tab.ask("And at night?")
     expect(tab.page.locator("article[data-reply]")).to_have_count(2)
     tab.expect_ending("complete")
-    for one in (tab, beside):
-        one.reload()
-        expect(one.sidebar.get_by_role("link")).to_have_count(0)
+    for each_tab in (tab, beside):
+        each_tab.reload()
+        expect(each_tab.sidebar.get_by_role("link")).to_have_count(0)
     expect(tab.page.get_by_text(NOTE)).to_be_visible()
     expect(tab.page.locator("article[data-reply]")).to_have_count(2)
     expect(beside.page.get_by_text(NOTE)).to_be_hidden()
@@ -70,9 +70,9 @@ def test_a_temporary_chat_is_deleted_with_its_last_tab(
 def test_a_kept_chat_becomes_an_ordinary_one(tab: Tab, desk: Desk, upstream: FakeUpstream) -> None:
     same = desk.open(f"/{ask(tab)}")
     tab.page.get_by_role("button", name="Keep this chat").click()
-    for one in (tab, same):
-        expect(one.page.get_by_text(NOTE)).to_be_hidden()
-        expect(one.page).to_have_title("Why is the sky blue? · chatapp")
+    for each_tab in (tab, same):
+        expect(each_tab.page.get_by_text(NOTE)).to_be_hidden()
+        expect(each_tab.page).to_have_title("Why is the sky blue? · chatapp")
     expect(tab.sidebar.get_by_role("link", name="Why is the sky blue?")).to_be_visible()
     expect(tab.message).to_be_focused()
 

@@ -22,7 +22,7 @@ Installation.objects.all().delete()
 
 
 @pytest.fixture
-def titled(server: Server) -> Iterator[None]:
+def title_model(server: Server) -> Iterator[None]:
     """A server whose administrator has chosen a model for titles."""
     server.run(SET)
     yield
@@ -30,7 +30,7 @@ def titled(server: Server) -> Iterator[None]:
 
 
 def test_the_title_replaces_the_first_words_in_every_tab(
-    desk: Desk, titled: None, upstream: FakeUpstream
+    desk: Desk, title_model: None, upstream: FakeUpstream
 ) -> None:
     tab = desk.open()
     pause = Pause()
@@ -39,15 +39,15 @@ def test_the_title_replaces_the_first_words_in_every_tab(
     tab.ask("Why is the sky blue?")
     tab.expect_ending("complete")
     beside = desk.open()
-    for one in (tab, beside):
-        expect(one.sidebar.get_by_role("link", name="Why is the sky blue?")).to_be_visible()
+    for each_tab in (tab, beside):
+        expect(each_tab.sidebar.get_by_role("link", name="Why is the sky blue?")).to_be_visible()
     expect(tab.page).to_have_title("Why is the sky blue? · chatapp")
     place = tab.message.bounding_box()
     tab.message.fill("And at ni")
     pause.release()
-    for one in (tab, beside):
-        expect(one.sidebar.get_by_role("link", name="<b>Blue</b> skies")).to_be_visible()
-        expect(one.sidebar.get_by_role("link")).to_have_count(1)
+    for each_tab in (tab, beside):
+        expect(each_tab.sidebar.get_by_role("link", name="<b>Blue</b> skies")).to_be_visible()
+        expect(each_tab.sidebar.get_by_role("link")).to_have_count(1)
     expect(tab.page).to_have_title("<b>Blue</b> skies · chatapp")
     expect(tab.page.locator("#title")).to_have_text("<b>Blue</b> skies")
     expect(tab.message).to_have_value("And at ni")
@@ -57,7 +57,7 @@ def test_the_title_replaces_the_first_words_in_every_tab(
 
 @pytest.mark.thorough
 def test_a_failing_title_request_shows_nothing(
-    desk: Desk, titled: None, upstream: FakeUpstream
+    desk: Desk, title_model: None, upstream: FakeUpstream
 ) -> None:
     tab: Tab = desk.open()
     upstream.script(role(), delta("Scattering."), finish(), done())

@@ -1,4 +1,4 @@
-"""What comes between a prompt and its answer, or beside it: tools, retries, choices, confidence."""
+"""Content between a prompt and its answer, or beside it: tools, retries, choices, confidence."""
 
 import json
 import re
@@ -30,16 +30,16 @@ Upstream.objects.update(parameters={parameters!r})
 
 
 @pytest.fixture(scope="module", autouse=True)
-def several_choices(equipped: Server) -> Iterator[None]:
+def several_choices(server_with_tools: Server) -> Iterator[None]:
     """Let each request ask for two choices and their confidence."""
-    equipped.run(PARAMETERS.format(parameters={"n": 2, "logprobs": True}))
+    server_with_tools.run(PARAMETERS.format(parameters={"n": 2, "logprobs": True}))
     yield
-    equipped.run(PARAMETERS.format(parameters={}))
+    server_with_tools.run(PARAMETERS.format(parameters={}))
 
 
 @pytest.fixture
-def desk(sit_down: SitDown, alice: Person, equipped: Server) -> Desk:
-    return sit_down(alice, url=equipped.url)
+def desk(sit_down: SitDown, alice: Person, server_with_tools: Server) -> Desk:
+    return sit_down(alice, url=server_with_tools.url)
 
 
 @pytest.fixture
@@ -113,9 +113,9 @@ def test_a_tool_is_always_allowed_in_a_chat_and_switched_off(
 
 @pytest.mark.thorough
 def test_permission_given_in_a_silent_network_is_kept_and_sent_later(
-    sit_down: SitDown, alice: Person, equipped: Server, upstream: FakeUpstream
+    sit_down: SitDown, alice: Person, server_with_tools: Server, upstream: FakeUpstream
 ) -> None:
-    with Line(equipped) as line:
+    with Line(server_with_tools) as line:
         desk = sit_down(alice, line.url)
         desk.expect_error(NETWORK)
         tab = desk.open()
@@ -169,8 +169,8 @@ def test_confidence_is_one_press_away_and_one_tab_stop(tab: Tab, upstream: FakeU
 
 
 def test_a_person_steps_through_the_choices_of_a_reply(tab: Tab, upstream: FakeUpstream) -> None:
-    words = [of_choice(index, f"Choice {index}") for index in (0, 1)]
-    ends = [of_choice(index, finish_reason="stop") for index in (0, 1)]
+    words = [build_chunk(index, f"Choice {index}") for index in (0, 1)]
+    ends = [build_chunk(index, finish_reason="stop") for index in (0, 1)]
     upstream.script(role(), *words, *ends, usage(), done())
     tab.ask("Twice")
     tab.expect_ending("complete")
@@ -189,9 +189,9 @@ def test_a_person_steps_through_the_choices_of_a_reply(tab: Tab, upstream: FakeU
 def test_a_retry_is_announced_while_it_is_pending(tab: Tab, upstream: FakeUpstream) -> None:
     upstream.fail(503, {"error": {"message": "overloaded"}}, {"retry-after": "2"})
     tab.ask("Try this")
-    told = "The model's server failed. Trying again in 2 s (try 2)…"
-    expect(tab.reply.locator(".waiting")).to_have_text(told)
-    expect(tab.page.locator("#announcer")).to_have_text(told)
+    notice = "The model's server failed. Trying again in 2 s (try 2)…"
+    expect(tab.reply.locator(".waiting")).to_have_text(notice)
+    expect(tab.page.locator("#announcer")).to_have_text(notice)
     tab.expect_ending("complete")
     expect(tab.answer).to_have_text("Packets in flight")
     expect(tab.reply.locator(".waiting")).to_have_count(0)
@@ -215,6 +215,6 @@ def token(text: str, logprob: float) -> bytes:
     return chunk([{**content, "logprobs": {"content": [entry], "refusal": None}}])
 
 
-def of_choice(index: int, text: str = "", finish_reason: str | None = None) -> bytes:
+def build_chunk(index: int, text: str = "", finish_reason: str | None = None) -> bytes:
     says = {"content": text} if text else {}
     return chunk([{"index": index, "delta": says, "finish_reason": finish_reason}])

@@ -7,8 +7,8 @@ from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.conftest import Desk, SitDown, Tab
 from tests.browser.test_accessible import expect_accessible
-from tests.browser.test_connection import see
-from tests.browser.test_keeping import path_of, post
+from tests.browser.test_connection import set_visibility
+from tests.browser.test_keeping import post, read_path
 from tests.support.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
 from tests.support.live import Person
 
@@ -68,17 +68,17 @@ def ask_and_look_away(tab: Tab, upstream: FakeUpstream) -> None:
     upstream.script(role(), delta(SECRET), pause, finish(), done())
     tab.ask(TITLE)
     expect(tab.answer).to_contain_text(SECRET)
-    see(tab, "hidden")
+    set_visibility(tab, "hidden")
     pause.release()
     tab.expect_ending("complete")
 
 
-def told(tab: Tab) -> list[dict[str, object]]:
+def read_notifications(tab: Tab) -> list[dict[str, object]]:
     script = (
         "told.map(({ title, body, notification }) => ({ title, body, open: notification.isOpen }))"
     )
-    found: list[dict[str, object]] = tab.page.evaluate(script)
-    return found
+    notifications: list[dict[str, object]] = tab.page.evaluate(script)
+    return notifications
 
 
 def until_told(tab: Tab) -> None:
@@ -87,7 +87,7 @@ def until_told(tab: Tab) -> None:
 
 
 @pytest.fixture
-def allowed(desk: Desk) -> Tab:
+def notification_tab(desk: Desk) -> Tab:
     """Alice's tab on a new chat, in a browser that allows notifications."""
     desk.context.grant_permissions(["notifications"], origin=desk.url)
     desk.context.add_init_script(WRITE_DOWN)
@@ -97,7 +97,7 @@ def allowed(desk: Desk) -> Tab:
 def test_the_title_is_marked_until_the_tab_is_visible(tab: Tab, upstream: FakeUpstream) -> None:
     ask_and_look_away(tab, upstream)
     expect(tab.page).to_have_title(f"● {TITLE} · chatapp")
-    see(tab, "visible")
+    set_visibility(tab, "visible")
     expect(tab.page).to_have_title(f"{TITLE} · chatapp")
 
 
@@ -105,83 +105,89 @@ def test_the_title_is_marked_until_the_tab_is_visible(tab: Tab, upstream: FakeUp
 def test_the_title_is_marked_even_if_the_script_loads_after_the_end(
     desk: Desk, upstream: FakeUpstream
 ) -> None:
-    held: list[Route] = []
-    desk.context.route("**/while-streaming*.js", lambda route: held.append(route))
+    routes: list[Route] = []
+    desk.context.route("**/while-streaming*.js", lambda route: routes.append(route))
     tab = desk.open()
     ask_and_look_away(tab, upstream)
-    held[0].continue_()
+    routes[0].continue_()
     expect(tab.page).to_have_title(f"● {TITLE} · chatapp")
 
 
 @pytest.mark.thorough
 def test_a_new_title_keeps_the_mark(tab: Tab, upstream: FakeUpstream) -> None:
     ask_and_look_away(tab, upstream)
-    post(tab.page, f"/c/{path_of(tab)}rename/", title="Skies")
+    post(tab.page, f"/c/{read_path(tab)}rename/", title="Skies")
     expect(tab.page).to_have_title("● Skies · chatapp")
 
 
 @pytest.mark.thorough
 def test_a_reply_that_ends_in_a_visible_tab_marks_nothing(
-    allowed: Tab, upstream: FakeUpstream
+    notification_tab: Tab, upstream: FakeUpstream
 ) -> None:
-    enable_notifications(allowed)
+    enable_notifications(notification_tab)
     upstream.script(role(), delta(SECRET), finish(), done())
-    allowed.ask(TITLE)
-    allowed.expect_ending("complete")
-    expect(allowed.page).to_have_title(f"{TITLE} · chatapp")
-    assert told(allowed) == []
+    notification_tab.ask(TITLE)
+    notification_tab.expect_ending("complete")
+    expect(notification_tab.page).to_have_title(f"{TITLE} · chatapp")
+    assert read_notifications(notification_tab) == []
 
 
 @pytest.mark.thorough
 def test_a_notification_names_the_conversation_and_contains_none_of_its_text(
-    allowed: Tab, upstream: FakeUpstream
+    notification_tab: Tab, upstream: FakeUpstream
 ) -> None:
-    enable_notifications(allowed)
-    ask_and_look_away(allowed, upstream)
-    until_told(allowed)
-    assert told(allowed) == [{"title": TITLE, "body": "Reply finished.", "open": True}]
-    allowed.page.evaluate("told[0].notification.onclick()")
-    assert allowed.page.evaluate("focused") == 1
-    assert not told(allowed)[0]["open"]
+    enable_notifications(notification_tab)
+    ask_and_look_away(notification_tab, upstream)
+    until_told(notification_tab)
+    assert read_notifications(notification_tab) == [
+        {"title": TITLE, "body": "Reply finished.", "open": True}
+    ]
+    notification_tab.page.evaluate("told[0].notification.onclick()")
+    assert notification_tab.page.evaluate("focused") == 1
+    assert not read_notifications(notification_tab)[0]["open"]
 
 
 @pytest.mark.thorough
 def test_a_notification_closes_when_the_tab_is_visible(
-    allowed: Tab, upstream: FakeUpstream
+    notification_tab: Tab, upstream: FakeUpstream
 ) -> None:
-    enable_notifications(allowed)
-    ask_and_look_away(allowed, upstream)
-    until_told(allowed)
-    see(allowed, "visible")
-    assert [one["open"] for one in told(allowed)] == [False]
+    enable_notifications(notification_tab)
+    ask_and_look_away(notification_tab, upstream)
+    until_told(notification_tab)
+    set_visibility(notification_tab, "visible")
+    assert [notification["open"] for notification in read_notifications(notification_tab)] == [
+        False
+    ]
 
 
 @pytest.mark.thorough
 def test_one_ending_makes_one_notification_however_late_the_script_loads(
-    allowed: Tab, desk: Desk, upstream: FakeUpstream
+    notification_tab: Tab, desk: Desk, upstream: FakeUpstream
 ) -> None:
-    held: list[Route] = []
-    desk.context.route("**/while-streaming*.js", lambda route: held.append(route))
-    enable_notifications(allowed)
+    routes: list[Route] = []
+    desk.context.route("**/while-streaming*.js", lambda route: routes.append(route))
+    enable_notifications(notification_tab)
     first, last = Pause(), Pause()
     upstream.script(role(), delta("One."), first, delta(" Two."), last, finish(), done())
-    allowed.ask(TITLE)
-    expect(allowed.answer).to_contain_text("One.")
+    notification_tab.ask(TITLE)
+    expect(notification_tab.answer).to_contain_text("One.")
     first.release()
-    expect(allowed.answer).to_contain_text("Two.")
-    see(allowed, "hidden")
+    expect(notification_tab.answer).to_contain_text("Two.")
+    set_visibility(notification_tab, "hidden")
     last.release()
-    allowed.expect_ending("complete")
-    held[0].continue_()
-    until_told(allowed)
-    assert len(told(allowed)) == 1
+    notification_tab.expect_ending("complete")
+    routes[0].continue_()
+    until_told(notification_tab)
+    assert len(read_notifications(notification_tab)) == 1
 
 
 @pytest.mark.thorough
-def test_without_the_setting_there_is_no_notification(allowed: Tab, upstream: FakeUpstream) -> None:
-    ask_and_look_away(allowed, upstream)
-    expect(allowed.page).to_have_title(f"● {TITLE} · chatapp")
-    assert told(allowed) == []
+def test_without_the_setting_there_is_no_notification(
+    notification_tab: Tab, upstream: FakeUpstream
+) -> None:
+    ask_and_look_away(notification_tab, upstream)
+    expect(notification_tab.page).to_have_title(f"● {TITLE} · chatapp")
+    assert read_notifications(notification_tab) == []
 
 
 @pytest.mark.thorough

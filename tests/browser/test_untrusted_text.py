@@ -1,4 +1,4 @@
-"""What a model, a tool or another person writes cannot act for anybody, in the real page.
+"""Text of a model, a tool or another person cannot act for anybody, in the real page.
 
 First the corpus, over the socket and after a reload. Then the page's own defences alone, with the
 server's sanitising undone on the way between server and browser.
@@ -27,10 +27,10 @@ from tests.support.fake_upstream import (
     usage,
 )
 from tests.support.live import Person, Server, Site
-from tests.support.profile import scaled
+from tests.support.profile import choose_size
 
 AT_ONCE = 60  # payloads per reply
-CORPUS = scaled({"some of each set": PAYLOADS[::20]}, SETS)
+CORPUS = choose_size({"some of each set": PAYLOADS[::20]}, SETS)
 OWN_PATH = re.compile(r"/(?:|c/[0-9a-f-]{36}/|conversations/|static/[\w./-]+|ws/)\Z")
 COUNT_TOOL_SERVERS = """
 from chatapp.models import ToolServer
@@ -60,7 +60,7 @@ class Witness:
 
     @property
     def actions(self) -> list[object]:
-        """What was sent, without the heartbeats that a slow machine's pages add."""
+        """The actions that were sent, without the heartbeats that a slow machine's pages add."""
         return [sent["action"] for sent in self.sent if sent["action"] != "beat"]
 
     def _path(self, url: str) -> str:
@@ -85,8 +85,8 @@ def is_listed(tag: str, attributes: list[tuple[str, str]]) -> bool:
 
 
 @pytest.fixture
-def desk(sit_down: SitDown, alice: Person, equipped: Server) -> Desk:
-    return sit_down(alice, url=equipped.url)
+def desk(sit_down: SitDown, alice: Person, server_with_tools: Server) -> Desk:
+    return sit_down(alice, url=server_with_tools.url)
 
 
 @pytest.fixture
@@ -136,9 +136,9 @@ def test_the_corpus_executes_nothing(
 
 
 def test_a_reply_on_an_administrators_screen_adds_no_tool_server(
-    sit_down: SitDown, site: Site, equipped: Server, upstream: FakeUpstream
+    sit_down: SitDown, site: Site, server_with_tools: Server, upstream: FakeUpstream
 ) -> None:
-    desk = sit_down(site.olive, url=equipped.url)
+    desk = sit_down(site.olive, url=server_with_tools.url)
     witness = Witness(desk)
     tab = desk.open()
     fields = "name:pwned,transport:stdio,command:id,timeout_seconds:9,result_limit_kb:9"
@@ -151,7 +151,7 @@ def test_a_reply_on_an_administrators_screen_adds_no_tool_server(
         tab.ask(attack)
         expect(tab.reply).not_to_have_attribute("data-ending", "streaming")
     tab.reload()
-    assert equipped.run(COUNT_TOOL_SERVERS).strip() == "1"
+    assert server_with_tools.run(COUNT_TOOL_SERVERS).strip() == "1"
     witness.check(tab.page)
 
 
@@ -225,7 +225,7 @@ HOSTILE = f"""<p>before</p>
 
 
 @pytest.fixture
-def uncleaned(desk: Desk) -> Desk:
+def hostile_desk(desk: Desk) -> Desk:
     """Alice's pages, with hostile HTML in place of the upstream's PLACEHOLDER."""
 
     def answer(route: Route) -> None:
@@ -250,9 +250,9 @@ def with_hostile(html: str) -> str:
 
 
 def test_hostile_html_is_inert_even_if_not_sanitised(
-    uncleaned: Desk, witness: Witness, upstream: FakeUpstream
+    hostile_desk: Desk, witness: Witness, upstream: FakeUpstream
 ) -> None:
-    tab = uncleaned.open()
+    tab = hostile_desk.open()
     upstream.script(
         role(),
         reasoning(f"{PLACEHOLDER}\n\n"),

@@ -7,7 +7,7 @@ from playwright.sync_api import Position, ViewportSize, expect
 
 from tests.browser.conftest import SitDown, Tab
 from tests.browser.test_accessible import expect_accessible
-from tests.browser.test_people import signed_in
+from tests.browser.test_people import sign_in
 from tests.support.fake_upstream import FakeUpstream, Stall, role
 from tests.support.live import Site
 
@@ -21,7 +21,7 @@ def test_from_a_wrong_address_to_the_first_answer(
     with site.server() as server, FakeUpstream() as gateway:
         gateway.models = ["swift", "<b>slow</b>"]
         desk = sit_down(url=server.url, phone=phone)
-        page = signed_in(desk, server.url)
+        page = sign_in(desk, server.url)
         page.goto(f"{server.url}/settings/models/new/")
         expect_accessible(page)
         page.get_by_label("Name").fill("Team gateway")

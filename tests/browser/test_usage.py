@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Desk, SitDown, Tab, confirmed
+from tests.browser.conftest import Desk, SitDown, Tab, open_confirmed
 from tests.browser.test_accessible import expect_accessible
 from tests.support.fake_upstream.frames import MODEL
 from tests.support.live import PASSWORD, Person, Site
@@ -21,7 +21,7 @@ def test_an_administrator_reads_the_cost_and_finds_the_model_without_a_price(
     tab.ask("Why is the sky blue?")
     tab.expect_ending("complete")
     desk = sit_down(site.olive)
-    page = confirmed(desk.context.new_page(), f"{desk.url}/usage/")
+    page = open_confirmed(desk.context.new_page(), f"{desk.url}/usage/")
     page.get_by_role("link", name="This month").click()
     figures = page.get_by_role("list", name="Figures")
     expect(figures.get_by_role("link", name=re.compile("^Cost"))).to_contain_text("\N{EN DASH}")

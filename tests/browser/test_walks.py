@@ -52,8 +52,8 @@ class Walk:
         tab.page.evaluate(SEND, [text, model])
 
     def send_from_both(self, tab: Tab) -> None:
-        for one in self.tabs:
-            self.send(one)
+        for each_tab in self.tabs:
+            self.send(each_tab)
 
     def send_what_is_refused(self, tab: Tab) -> None:
         self.send(tab, "-no-more")
@@ -76,12 +76,12 @@ class Walk:
         """Reconnect everything; return the text of all threads and composers."""
         self.line.cut()
         self.line.mend()
-        shown = []
+        texts = []
         for tab in self.tabs:
             tab.until_connected()
             expect(tab.page.locator(".pending, [data-ending=streaming]")).to_have_count(0)
-            shown += [tab.message.input_value(), tab.page.locator("#messages").inner_text()]
-        return "\n".join(shown)
+            texts += [tab.message.input_value(), tab.page.locator("#messages").inner_text()]
+        return "\n".join(texts)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -93,7 +93,7 @@ def test_no_text_that_was_sent_is_lost(
     walk = Walk(desk, line, seed)
     for _ in range(STEPS):
         walk.step()
-    shown = walk.end()
+    contents = walk.end()
     # Text sent upstream is in the conversation, though perhaps on a branch that neither tab shows.
-    shown += "".join(str(request.body["messages"][-1]) for request in upstream.chat_requests)
-    assert [text for text in walk.sent if text not in shown] == []
+    contents += "".join(str(request.body["messages"][-1]) for request in upstream.chat_requests)
+    assert [text for text in walk.sent if text not in contents] == []

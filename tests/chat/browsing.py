@@ -11,35 +11,35 @@ from django.test import AsyncClient
 from tests.support.page import Element, Page
 from tests.support.tab import Tab
 
-Shown = list[tuple[str, str, str, str]]  # each message's id, text, ending and place
+ShownMessages = list[tuple[str, str, str, str]]  # each message's id, text, ending and place
 OUT_OF_DATE = "This page is out of date"
 RANDOM_ID = re.compile(r", &quot;prompt&quot;: &quot;[^&]*&quot;")  # the id of a continuation
 
 
-def shown_on(page: Page) -> Shown:
+def read_messages(page: Page) -> ShownMessages:
     """Return the messages of a page, as a person reads them."""
-    found = []
+    messages = []
     for element in page.root.find(id="messages").walk():
         attributes = element.attributes
         if pk := attributes.get("data-reply") or attributes.get("data-message"):
-            texts = [one.text for one in element.find_all(class_="typed")]
-            texts += [one.text for one in element.find_all(data_region="answer")]
-            places = [one.text for one in element.find_all(class_="siblings")]
+            texts = [part.text for part in element.find_all(class_="typed")]
+            texts += [part.text for part in element.find_all(data_region="answer")]
+            places = [part.text for part in element.find_all(class_="siblings")]
             ending = attributes.get("data-ending", "")
-            found.append((pk, "".join(texts).strip(), ending, "".join(places)))
-    return found
+            messages.append((pk, "".join(texts).strip(), ending, "".join(places)))
+    return messages
 
 
-def drawn_on(page: Page) -> dict[str, str]:
+def read_html(page: Page) -> dict[str, str]:
     """Return the HTML of each finished message by its id, without the random ids of each page."""
-    found = {}
+    html_by_id = {}
     for element in page.root.find(id="messages").walk():
         attributes = element.attributes
         pk = attributes.get("data-reply") or attributes.get("data-message")
         if pk and attributes.get("data-ending") != "streaming":
             html = RANDOM_ID.sub("", element.html)
-            found[pk] = " ".join(html.split())
-    return found
+            html_by_id[pk] = " ".join(html.split())
+    return html_by_id
 
 
 class Browsing:
@@ -86,7 +86,7 @@ class Browsing:
         await self._tab.until_ended()
         self._swap()
 
-    async def take(self) -> None:
+    async def swap_frames(self) -> None:
         """Swap in the frames that have arrived."""
         assert self._tab
         while not await self._tab.hears_nothing(0.005):
@@ -100,14 +100,14 @@ class Browsing:
         self._tab.frames.clear()
 
     @property
-    def shown(self) -> Shown:
-        return shown_on(self.page)
+    def shown_messages(self) -> ShownMessages:
+        return read_messages(self.page)
 
     def buttons(self, action: str) -> list[Element]:
         """Return the page's buttons that send this action."""
-        found = []
+        matches = []
         for element in self.page.root.find_all("button"):
             with suppress(KeyError):
                 if json.loads(element.attributes["hx-vals"])["action"] == action:
-                    found.append(element)
-        return found
+                    matches.append(element)
+        return matches

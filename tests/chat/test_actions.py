@@ -11,7 +11,7 @@ from chatapp.models import Message
 from chatapp.realtime.generation import retries
 from chatapp.realtime.worker import worker
 from tests.support.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role
-from tests.support.stored import saved
+from tests.support.stored import load_reply
 from tests.support.tab import Tab
 
 pytestmark = pytest.mark.django_db
@@ -24,11 +24,11 @@ async def test_stop_closes_the_upstream_and_keeps_what_arrived(
     reply = await tab.ask()
     await tab.until("Half of it")
     request = await upstream.until_requested()
-    conversation = (await saved(reply)).conversation_id
+    conversation = (await load_reply(reply)).conversation_id
     await tab.send(action="stop", conversation=str(conversation))
     await request.until_closed()
     assert "estimated" in await tab.until_ended()
-    message = await saved(reply)
+    message = await load_reply(reply)
     assert (message.ending, message.content) == ("stopped", "Half of it")
 
 
@@ -37,43 +37,43 @@ async def test_a_stop_for_another_reply_stops_nothing(tab: Tab, upstream: FakeUp
     pause = Pause()
     upstream.script(role(), delta("Half"), pause, delta(" of it"), finish(), done())
     reply = await tab.ask()
-    conversation = str((await saved(reply)).conversation_id)
+    conversation = str((await load_reply(reply)).conversation_id)
     await tab.send(action="stop", conversation=conversation, reply=str(uuid4()))
     await tab.send(action="nonsense")
     await tab.until("Reload")  # so the stop before it has been processed
     pause.release()
     await tab.until_ended()
-    assert (await saved(reply)).ending == "complete"
+    assert (await load_reply(reply)).ending == "complete"
 
 
 async def test_stop_can_name_a_reply(tab: Tab, upstream: FakeUpstream) -> None:
     upstream.script(role(), delta("Half of it"), Stall())
     reply = await tab.ask()
     await tab.until("Half of it")
-    conversation = str((await saved(reply)).conversation_id)
+    conversation = str((await load_reply(reply)).conversation_id)
     await tab.send(action="stop", conversation=conversation, reply=str(reply))
     await tab.until_ended()
-    assert (await saved(reply)).ending == "stopped"
+    assert (await load_reply(reply)).ending == "stopped"
 
 
 async def test_bob_cannot_stop_alices_reply(tab: Tab, upstream: FakeUpstream, bobs: Client) -> None:
     pause = Pause()
     upstream.script(role(), delta("Half"), pause, delta(" of it"), finish(), done())
     reply = await tab.ask()
-    conversation = (await saved(reply)).conversation_id
+    conversation = (await load_reply(reply)).conversation_id
     async with Tab(bobs) as bobs_tab:
         await bobs_tab.send(action="stop", conversation=str(conversation))
         await bobs_tab.send(action="nonsense")
         await bobs_tab.until("Reload")  # so the stop before it has been processed
     pause.release()
     await tab.until_ended()
-    assert (await saved(reply)).ending == "complete"
+    assert (await load_reply(reply)).ending == "complete"
 
 
 async def test_bob_cannot_watch_or_write_in_alices_conversation(tab: Tab, bobs: Client) -> None:
     reply = await tab.ask()
     await tab.until_ended()
-    conversation = str((await saved(reply)).conversation_id)
+    conversation = str((await load_reply(reply)).conversation_id)
     async with Tab(bobs) as bobs_tab:
         await bobs_tab.send(action="watch", conversation=conversation)
         assert "no longer exists" in await bobs_tab.until("problem")
@@ -93,7 +93,7 @@ async def test_retry_makes_a_sibling_of_the_failed_reply(tab: Tab, upstream: Fak
     await tab.send(action="retry", reply=str(failed))
     second = await tab.next_reply()
     await tab.until_ended()
-    first, other = await saved(failed), await saved(second)
+    first, other = await load_reply(failed), await load_reply(second)
     assert (first.ending, other.ending) == ("failed", "complete")
     assert first.parent_id == other.parent_id
 
@@ -121,12 +121,12 @@ async def test_only_a_few_turns_are_stored_at_a_time(
     few = Turns(1, long_seconds=60, each=1)
     monkeypatch.setattr(worker(), "few_turns_at_a_time", few)
     before = await few.begin(None)
-    asked = asyncio.create_task(tab.ask())
+    asking = asyncio.create_task(tab.ask())
     async with asyncio.timeout(10):
         while not worker().replies.is_taking_prompts:  # noqa: ASYNC110 - a drain waits for this
             await asyncio.sleep(0.01)
     assert not await Message.objects.aexists()
     before.end()
-    assert (await saved(await asked)).role == "assistant"
+    assert (await load_reply(await asking)).role == "assistant"
     await tab.until_ended()
     await few.begin(None)

@@ -8,7 +8,7 @@ from django.test import Client
 
 from chatapp.models import Conversation, Message
 from tests.support.fake_upstream import FakeUpstream, Stall, delta, role
-from tests.support.stored import saved
+from tests.support.stored import load_reply
 from tests.support.tab import Tab
 
 pytestmark = pytest.mark.django_db
@@ -18,12 +18,12 @@ async def turn(tab: Tab, text: str = "Why is the sky blue?", **fields: str) -> M
     """Ask and return the finished reply."""
     reply = await tab.ask(text, **fields)
     await tab.until_ended()
-    return await saved(reply)
+    return await load_reply(reply)
 
 
 async def contents(conversation: Conversation) -> list[str]:
-    found = await Conversation.objects.aget(pk=conversation.pk)
-    return [message.content for message in (await sync_to_async(found.view)()).thread]
+    stored_conversation = await Conversation.objects.aget(pk=conversation.pk)
+    return [message.content for message in (await sync_to_async(stored_conversation.view)()).thread]
 
 
 async def test_an_edited_prompt_becomes_a_new_branch_in_every_tab(
@@ -35,11 +35,11 @@ async def test_an_edited_prompt_becomes_a_new_branch_in_every_tab(
         await other.until("composer-state")
         edit = {"message": "Why is it dark?", "edited": str(first.parent_id)}
         await tab.send(action="edit", prompt=str(uuid4()), **edit)
-        for one in (tab, other):
-            shown = await one.until('data-ending="streaming"')
-            assert "Why is it dark?" in shown
-            assert f'id="m-{first.parent_id}"' not in shown
-            assert "2 / 2" in shown
+        for open_tab in (tab, other):
+            frame = await open_tab.until('data-ending="streaming"')
+            assert "Why is it dark?" in frame
+            assert f'id="m-{first.parent_id}"' not in frame
+            assert "2 / 2" in frame
         await tab.until_ended()
     assert upstream.chat_requests[-1].body["messages"] == [
         {"role": "user", "content": "Why is it dark?"}
@@ -61,8 +61,8 @@ async def test_a_refused_edit_is_returned(tab: Tab) -> None:
     first = await turn(tab)
     prompt = str(uuid4())
     await tab.send(action="edit", message="Why?", edited=str(first.pk), prompt=prompt)
-    told = await tab.until("You can only edit")
-    assert f'data-prompt="{prompt}"' in told
+    frame = await tab.until("You can only edit")
+    assert f'data-prompt="{prompt}"' in frame
 
 
 async def test_deleting_a_message_removes_it_from_every_tab_and_can_be_undone(
@@ -90,8 +90,8 @@ async def test_a_conversation_without_messages_is_shown_empty_and_takes_a_prompt
     first = await turn(tab)
     conversation = str(first.conversation_id)
     await tab.send(action="delete", message=str(first.parent_id))
-    shown = await tab.until('target:#messages"></template>')
-    assert f'name="conversation" value="{conversation}"' in shown
+    frame = await tab.until('target:#messages"></template>')
+    assert f'name="conversation" value="{conversation}"' in frame
     async with Tab(alices, conversation=conversation, head=str(first.pk)) as late:
         await late.until('target:#messages"></template>')  # it missed the deletion
         await turn(tab, "Another", conversation=conversation, parent="")
@@ -102,7 +102,7 @@ async def test_a_conversation_without_messages_is_shown_empty_and_takes_a_prompt
 async def test_a_running_reply_cannot_be_deleted(tab: Tab, upstream: FakeUpstream) -> None:
     upstream.script(role(), delta("Half"), Stall())
     reply = await tab.ask()
-    message = await saved(reply)
+    message = await load_reply(reply)
     for pk in (reply, message.parent_id):
         await tab.send(action="delete", message=str(pk))
         await tab.until("Stop it first")
@@ -117,7 +117,7 @@ async def test_a_prompt_without_a_reply_can_be_answered(tab: Tab) -> None:
     await tab.send(action="delete", message=str(first.pk))
     await tab.until("Reply deleted")
     await tab.send(action="retry", reply=str(first.parent_id))
-    assert await saved(await tab.next_reply())
+    assert await load_reply(await tab.next_reply())
     await tab.until_ended()
     assert len(await contents(first.conversation)) == 2
 
@@ -158,7 +158,7 @@ async def test_an_action_on_an_unknown_message_shows_a_problem(
     tab: Tab, action: str, message: str
 ) -> None:
     await turn(tab)
-    asked = {"message": "Why?", "edited": message} if action == "edit" else {"message": message}
-    await tab.send(action=action, **asked)
+    fields = {"message": "Why?", "edited": message} if action == "edit" else {"message": message}
+    await tab.send(action=action, **fields)
     await tab.until('id="problem"')
     await turn(tab)

@@ -13,7 +13,7 @@ from django.utils import timezone
 from chatapp.models import Conversation, Message, Upstream, User
 from chatapp.models.conversations import folders
 from tests.support.fake_upstream import FakeUpstream, Stall, delta, role
-from tests.support.stored import end, reply_of, saved
+from tests.support.stored import build_reply, end, load_reply
 from tests.support.tab import Tab
 
 pytestmark = pytest.mark.django_db
@@ -24,9 +24,11 @@ DAY = timedelta(days=1)
 
 
 @pytest.fixture
-def sky(alice: User, connected: Upstream) -> Conversation:
+def sky(alice: User, saved_upstream: Upstream) -> Conversation:
     conversation = alice.conversations.create(title="The sky")
-    end(conversation.ask(uuid4(), "Why?", None, connected, "m", uuid4())[1], reply_of("So."))
+    end(
+        conversation.ask(uuid4(), "Why?", None, saved_upstream, "m", uuid4())[1], build_reply("So.")
+    )
     return conversation
 
 
@@ -75,7 +77,7 @@ def test_a_conversation_in_the_trash_is_found_nowhere_else(
 ) -> None:
     reply = sky.messages.get(role="assistant")
     addresses = [f"/replies/{reply.pk}/{what}/" for what in ("markdown", "confidence")]
-    assert [alices.get(one).status_code for one in addresses] == [200, 200]
+    assert [alices.get(path).status_code for path in addresses] == [200, 200]
     assert change(alices, "trash", sky.pk) == (200, "Moved to the trash.")
     for gone in (f"/c/{sky.pk}/", *addresses):
         assert alices.get(gone).status_code == 404
@@ -95,13 +97,13 @@ def test_a_conversation_in_the_trash_is_found_nowhere_else(
 def test_a_conversation_leaves_the_trash_after_thirty_days(
     alice: User, alices: Client, sky: Conversation
 ) -> None:
-    kept = alice.conversations.create(title="Kept")
+    untrashed = alice.conversations.create(title="Kept")
     young = alice.conversations.create(title="Young", trashed_at=timezone.now() - 29 * DAY)
     Conversation.objects.filter(pk=sky.pk).update(trashed_at=timezone.now() - 30 * DAY)
     assert "The sky" not in alices.get("/conversations/?folder=trash").text
     assert change(alices, "restore", sky.pk)[0] == 404
     call_command("housekeeping", stdout=StringIO())
-    assert set(alice.conversations.all()) == {kept, young}
+    assert set(alice.conversations.all()) == {untrashed, young}
     assert not Message.objects.exists()
 
 
@@ -200,7 +202,7 @@ async def test_a_tab_shows_a_new_chat_once_its_conversation_is_deleted(
     tab: Tab, alices: Client, upstream: FakeUpstream
 ) -> None:
     upstream.script(role(), delta("Half"), Stall())
-    conversation = (await saved(await tab.ask())).conversation_id
+    conversation = (await load_reply(await tab.ask())).conversation_id
     request = await upstream.until_requested()
     await tab.until("Half")
     await sync_to_async(change)(alices, "trash", conversation)
@@ -208,13 +210,13 @@ async def test_a_tab_shows_a_new_chat_once_its_conversation_is_deleted(
     await tab.until(f"delete target:#nav-{conversation}")
     assert (await request.until_closed()).was_streaming
     upstream.script(role(), delta("Anew"), Stall())
-    assert (await saved(await tab.ask("Next"))).conversation_id != conversation
+    assert (await load_reply(await tab.ask("Next"))).conversation_id != conversation
 
 
 async def test_a_tab_that_reconnects_to_a_deleted_conversation_shows_a_new_chat(
     tab: Tab, alices: Client
 ) -> None:
-    conversation = (await saved(await tab.ask())).conversation_id
+    conversation = (await load_reply(await tab.ask())).conversation_id
     await tab.until_ended()
     await tab.close()
     await sync_to_async(change)(alices, "trash", conversation)
@@ -224,7 +226,7 @@ async def test_a_tab_that_reconnects_to_a_deleted_conversation_shows_a_new_chat(
 
 
 async def test_a_prompt_in_a_deleted_conversation_is_returned(tab: Tab, alices: Client) -> None:
-    conversation = (await saved(await tab.ask())).conversation_id
+    conversation = (await load_reply(await tab.ask())).conversation_id
     await tab.until_ended()
     await sync_to_async(change)(alices, "trash", conversation)
     prompt = str(uuid4())

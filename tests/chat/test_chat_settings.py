@@ -10,11 +10,11 @@ from chatapp.chat.form_fields import OUT_OF_DATE
 from chatapp.chat.forms import ChooseForm, PromptForm
 from chatapp.models import (
     AccessRule,
+    ChatNotFound,
     ChatSettings,
     Conversation,
     Memory,
     ModelChoice,
-    NotHere,
     ParameterChoice,
     Preset,
     Prompt,
@@ -26,7 +26,7 @@ from chatapp.models import (
 )
 from chatapp.models.library.sharing import Level
 from tests.support.page import parse
-from tests.support.stored import MODEL, end, reply_of
+from tests.support.stored import MODEL, build_reply, end
 
 pytestmark = pytest.mark.django_db
 
@@ -41,18 +41,18 @@ def gateway(db: None) -> Upstream:
 @pytest.fixture
 def chat(alice: User, gateway: Upstream) -> Conversation:
     turn = Prompt("Why?", ModelChoice(gateway.pk, MODEL)).store(alice, uuid4())
-    end(turn.reply, reply_of("So."))
+    end(turn.reply, build_reply("So."))
     return turn.conversation
 
 
 def test_settings_are_saved_and_shown_again(alices: Client, chat: Conversation) -> None:
     path = f"/c/{chat.pk}/settings/"
     assert ">Saved<" in alices.post(path, SET).text
-    settings = ChatSettings.of(chat)
+    settings = ChatSettings.for_conversation(chat)
     assert (settings.instructions, settings.sent_parameters) == ("Rhyme.", {"temperature": 0.5})
-    shown = alices.get(path).text
-    assert "Rhyme." in shown
-    assert 'value="0.5"' in shown
+    panel = alices.get(path).text
+    assert "Rhyme." in panel
+    assert 'value="0.5"' in panel
 
 
 def test_the_panel_names_tools_that_are_always_allowed_and_takes_them_back(
@@ -69,7 +69,7 @@ def test_the_panel_names_tools_that_are_always_allowed_and_takes_them_back(
     page = alices.post(back, {"system_prompt": "Rhyme.", "temperature": "9"}).text
     assert "Search pages" not in page
     assert 'aria-invalid="true"' in page
-    settings = ChatSettings.of(chat)
+    settings = ChatSettings.for_conversation(chat)
     assert (settings.allowed_tools, settings.system_prompt) == ({"company-wiki__list": "1"}, None)
 
 
@@ -81,16 +81,16 @@ def test_the_tools_of_a_chat_have_a_switch_per_server(
         ToolServer.objects.create(name=name, url="http://127.0.0.1:9/mcp")
         for name in ("company-wiki", "files", "closed")
     )
-    AccessRule.objects.give([], tool_server=closed)
+    AccessRule.objects.restrict_to([], tool_server=closed)
     assert 'id="tools"' in alices.get(f"/c/{chat.pk}/").text
     switches = parse(alices.get("/chat-tools/", {"conversation": str(chat.pk)}).text)
-    assert [one.text.strip() for one in switches.find_all("label")] == ["Company wiki", "Files"]
-    assert [one.attributes["value"] for one in switches.find_all("input")] == [
+    assert [label.text.strip() for label in switches.find_all("label")] == ["Company wiki", "Files"]
+    assert [field.attributes["value"] for field in switches.find_all("input")] == [
         str(server.pk) for server in (wiki, files)
     ]
     preset = Preset.start(alice, name="Poet", tools=[files.pk])
     switches = parse(alices.get("/chat-tools/", {"preset": str(preset.pk)}).text)
-    assert [one.text.strip() for one in switches.find_all("label")] == ["Files"]
+    assert [label.text.strip() for label in switches.find_all("label")] == ["Files"]
     assert bobs.get("/chat-tools/", {"conversation": str(chat.pk)}).status_code == 404
     ToolServer.objects.exclude(pk=closed.pk).delete()
     assert 'id="tools"' not in alices.get(f"/c/{chat.pk}/").text
@@ -114,8 +114,8 @@ def test_all_parameters_are_saved_and_shown_again(alices: Client, chat: Conversa
         "extra": '{"top_k": 20}',
     }
     alices.post(path, typed)
-    kept = ChatSettings.of(chat).parameters
-    assert kept == {
+    stored_parameters = ChatSettings.for_conversation(chat).parameters
+    assert stored_parameters == {
         "temperature": 0,
         "top_p": 1,
         "max_output_tokens": 500,
@@ -128,9 +128,9 @@ def test_all_parameters_are_saved_and_shown_again(alices: Client, chat: Conversa
         "web_search": True,
         "extra": {"top_k": 20},
     }
-    shown = alices.get(path).text
-    assert "END\n\\n\\n</textarea>" in shown
-    assert "&quot;top_k&quot;: 20" in shown or "&#34;top_k&#34;: 20" in shown
+    panel = alices.get(path).text
+    assert "END\n\\n\\n</textarea>" in panel
+    assert "&quot;top_k&quot;: 20" in panel or "&#34;top_k&#34;: 20" in panel
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_nobody_else_reaches_the_settings_or_the_request(
 def test_the_first_prompt_brings_the_settings_of_a_new_chat() -> None:
     form = PromptForm({"message": "Why?", **SET})
     assert form.is_valid()
-    prompt = form.parsed(ModelChoice(1, "m"))
+    prompt = form.build_submission(ModelChoice(1, "m"))
     assert (prompt.system_prompt, prompt.parameters) == ("Rhyme.", {"temperature": 0.5})
 
 
@@ -180,14 +180,14 @@ def test_the_composers_controls_keep_the_rest_of_a_preset(alice: User, gateway: 
     sent = {"message": "Why?", "preset": str(poet.pk), "reasoning_effort": "high", "web_search": ""}
     form = PromptForm(sent)
     assert form.is_valid()
-    turn = form.parsed(ModelChoice(gateway.pk, MODEL)).store(alice, uuid4())
-    settings = ChatSettings.of(turn.conversation)
+    turn = form.build_submission(ModelChoice(gateway.pk, MODEL)).store(alice, uuid4())
+    settings = ChatSettings.for_conversation(turn.conversation)
     assert settings.system_prompt is None
     assert settings.parameters == {"temperature": 0.5, "reasoning_effort": "high"}
     same = PromptForm({**sent, "reasoning_effort": "low", "web_search": "on"})
     assert same.is_valid()
-    turn = same.parsed(ModelChoice(gateway.pk, MODEL)).store(alice, uuid4())
-    assert not ChatSettings.of(turn.conversation).departs
+    turn = same.build_submission(ModelChoice(gateway.pk, MODEL)).store(alice, uuid4())
+    assert not ChatSettings.for_conversation(turn.conversation).differs_from_preset
 
 
 def test_a_new_chat_in_which_nothing_was_chosen_has_no_settings(
@@ -195,20 +195,20 @@ def test_a_new_chat_in_which_nothing_was_chosen_has_no_settings(
 ) -> None:
     form = PromptForm({"message": "Why?", "reasoning_effort": "", "web_search": ""})
     assert form.is_valid()
-    form.parsed(ModelChoice(gateway.pk, MODEL)).store(alice, uuid4())
+    form.build_submission(ModelChoice(gateway.pk, MODEL)).store(alice, uuid4())
     assert not ChatSettings.objects.exists()
 
 
 def test_a_choice_at_the_composer_changes_only_that(alice: User, chat: Conversation) -> None:
-    settings = ChatSettings.of(chat)
+    settings = ChatSettings.for_conversation(chat)
     settings.set_own("Rhyme.", {"temperature": 0.5})
     settings.store()
     here = {"conversation": str(chat.pk)}
     for chosen in ({"web_search": "on"}, {"reasoning_effort": "high"}, {"web_search": ""}):
         form = ChooseForm(here | chosen)
         assert form.is_valid()
-        form.parsed.store(alice)
-    settings = ChatSettings.of(chat)
+        form.value_object.store(alice)
+    settings = ChatSettings.for_conversation(chat)
     assert settings.instructions == "Rhyme."
     assert settings.sent_parameters == {"temperature": 0.5, "reasoning_effort": "high"}
 
@@ -223,7 +223,7 @@ def test_nobody_chooses_for_another_person_or_behind_a_preset(
     alice: User, bob: User, poet: Preset, chat: Conversation
 ) -> None:
     choice = ParameterChoice(chat.pk, {"web_search": True})
-    with pytest.raises(NotHere):
+    with pytest.raises(ChatNotFound):
         choice.store(bob)
     poet.share(None, Level.USE, alice)
     bobs = bob.conversations.create(title="Bob's")
@@ -231,7 +231,7 @@ def test_nobody_chooses_for_another_person_or_behind_a_preset(
     settings.store()
     with pytest.raises(Refused, match="not see or change"):
         ParameterChoice(bobs.pk, {"web_search": True}).store(bob)
-    assert ChatSettings.of(bobs).parameters is None
+    assert ChatSettings.for_conversation(bobs).parameters is None
 
 
 def test_the_composer_shows_what_is_set_to_those_who_may_see_it(
@@ -240,15 +240,17 @@ def test_the_composer_shows_what_is_set_to_those_who_may_see_it(
     poet.change(alice, 1, parameters={"web_search": True, "reasoning_effort": "high"})
     poet.share(None, Level.USE, alice)
     query = {"preset": str(poet.pk)}
-    shown = state_in(alices.get("/", query).text)
-    assert shown == {"reasoning_effort": "high", "web_search": "on"}
+    state = state_in(alices.get("/", query).text)
+    assert state == {"reasoning_effort": "high", "web_search": "on"}
     assert state_in(bobs.get("/", query).text) == {}
     assert state_in(alices.get("/").text) == {"reasoning_effort": "", "web_search": ""}
 
 
 def state_in(page: str) -> dict[str, str]:
     state = parse(page).find("div", id="settings-state")
-    return {one.attributes["name"]: one.attributes["value"] for one in state.find_all("input")}
+    return {
+        field.attributes["name"]: field.attributes["value"] for field in state.find_all("input")
+    }
 
 
 def test_the_model_picker_says_which_controls_a_model_has(
@@ -261,13 +263,15 @@ def test_the_model_picker_says_which_controls_a_model_has(
     }
     gateway.save()
     options = parse(alices.get("/").text).find("select", id="model").find_all("option")
-    said = {
-        one.attributes["value"].partition("/")[2]: {
-            name for name in one.attributes if name.startswith(("data-ef", "data-fix", "data-sea"))
+    controls = {
+        option.attributes["value"].partition("/")[2]: {
+            name
+            for name in option.attributes
+            if name.startswith(("data-ef", "data-fix", "data-sea"))
         }
-        for one in options
+        for option in options
     }
-    assert said == {
+    assert controls == {
         "plain": {"data-searches"},
         "gpt-5": {"data-efforts"},
         "fixed": {"data-efforts", "data-fixes-effort", "data-searches", "data-fixes-search"},
@@ -302,7 +306,7 @@ def test_the_next_request_is_shown_as_it_will_be_sent(
     assert body["temperature"] == 0.5
     assert body["user"] == "(key removed) and more"
     assert body["messages"][0]["content"].startswith("Rhyme.\n\nWhat the person")
-    assert [one["content"] for one in body["messages"][1:]] == [
+    assert [message["content"] for message in body["messages"][1:]] == [
         "Why?",
         "So.",
         "(your next message)",
@@ -315,12 +319,12 @@ def test_the_request_of_a_reply_is_shown_as_it_was_sent(
 ) -> None:
     model = ModelChoice(gateway.pk, MODEL)
     turn = Prompt("Why?", model, system_prompt="Rhyme.").store(alice, uuid4())
-    end(turn.reply, reply_of("So."))
+    end(turn.reply, build_reply("So."))
     alices.post(f"/c/{turn.conversation.pk}/settings/", {"system_prompt": "Speak plainly."})
     body = alices.get(f"/replies/{turn.reply.pk}/request/", {"download": "1"}).json()
-    assert [one["content"] for one in body["messages"]] == ["Rhyme.", "Why?"]
-    shown = alices.get(f"/replies/{turn.reply.pk}/request/").text
-    assert "Rhyme." in shown
+    assert [message["content"] for message in body["messages"]] == ["Rhyme.", "Why?"]
+    request_page = alices.get(f"/replies/{turn.reply.pk}/request/").text
+    assert "Rhyme." in request_page
 
 
 def test_a_model_that_is_not_offered_shows_no_request(alices: Client, chat: Conversation) -> None:
@@ -371,8 +375,8 @@ def test_a_chat_is_given_a_preset_and_departs_from_it(
     assert "Rhyme." in page
     assert "Mine." not in page
     alices.post(path, {**named, "version": "1", "system_prompt": "Rhyme."})
-    settings = ChatSettings.of(chat)
-    assert (settings.preset, settings.departs) == (poet, False)
+    settings = ChatSettings.for_conversation(chat)
+    assert (settings.preset, settings.differs_from_preset) == (poet, False)
     page = alices.post(path, {**named, "version": "1", "system_prompt": "Rhyme in German."}).text
     assert "Changed for this chat." in page
     poet.change(poet.owner, 1, system_prompt="Speak plainly.")
@@ -391,7 +395,7 @@ def test_what_a_person_may_only_use_is_shown_nowhere(
     poet.share(None, Level.USE, poet.owner)
     model = ModelChoice(gateway.pk, MODEL)
     turn = Prompt("Why?", model, preset=poet.pk).store(bob, uuid4())
-    end(turn.reply, reply_of("So."))
+    end(turn.reply, build_reply("So."))
     chat, query = turn.conversation.pk, {"model": f"{gateway.pk}/{MODEL}", "download": "1"}
     pages = [
         bobs.get("/", {"preset": str(poet.pk)}),
@@ -404,7 +408,7 @@ def test_what_a_person_may_only_use_is_shown_nowhere(
     assert all(page.status_code == 200 for page in pages)
     assert not any(secret in page.text for page in pages for secret in ("Rhyme.", "9876543"))
     bobs.post(f"/c/{chat}/settings/", {"preset": str(poet.pk), "system_prompt": "Mine."})
-    assert ChatSettings.of(turn.conversation).instructions == "Rhyme."
+    assert ChatSettings.for_conversation(turn.conversation).instructions == "Rhyme."
 
 
 def test_what_a_person_could_only_use_stays_hidden_once_its_owner_is_erased(
@@ -412,7 +416,7 @@ def test_what_a_person_could_only_use_stays_hidden_once_its_owner_is_erased(
 ) -> None:
     poet.share(None, Level.USE, alice)
     turn = Prompt("Why?", ModelChoice(gateway.pk, MODEL), preset=poet.pk).store(bob, uuid4())
-    end(turn.reply, reply_of("So."))
+    end(turn.reply, build_reply("So."))
     poet.unshare(None, alice)
     alice.delete()
     page = bobs.get(f"/replies/{turn.reply.pk}/request/", {"download": "1"}).text
@@ -425,12 +429,12 @@ def test_what_a_person_could_only_use_stays_hidden_once_its_owner_is_erased(
 
 @pytest.fixture
 def several(gateway: Upstream) -> Mapping[str, str]:
-    """What the composer says when two models are chosen."""
+    """The fields that the composer sends when two models are chosen."""
     return {"model": f"{gateway.pk}/{MODEL}", "others": f"{gateway.pk}/second"}
 
 
-def hidden(page: str, name: str) -> str:
-    [field] = (one for one in parse(page).find_all("input", name=name))
+def find_hidden_value(page: str, name: str) -> str:
+    [field] = (candidate for candidate in parse(page).find_all("input", name=name))
     return field.attributes["value"]
 
 
@@ -441,7 +445,7 @@ def test_settings_for_are_offered_if_several_models_are_chosen(
     of_one = {"model": several["model"]}
     assert parse(alices.get(path, of_one).text).find_all("option", value=several["model"]) == []
     options = parse(alices.get(path, several).text).find_all("option")
-    values = [one.attributes["value"] for one in options]
+    values = [option.attributes["value"] for option in options]
     assert [value for value in values if "/" in value] == list(several.values())
 
 
@@ -453,12 +457,12 @@ def test_what_was_typed_is_kept_when_another_model_is_shown(
     page = alices.post(f"{path}?show=on", {**several, **SET, "show_of": second}).text
     assert "data-unsaved" in page
     assert not ChatSettings.objects.exists()
-    assert hidden(page, "settings_of") == second
+    assert find_hidden_value(page, "settings_of") == second
     assert 'value="0.5"' in page
-    fields = {"draft": hidden(page, "draft"), "settings_of": second, "show_of": second}
+    fields = {"draft": find_hidden_value(page, "draft"), "settings_of": second, "show_of": second}
     page = alices.post(path, {**several, **SET, **fields, "temperature": "0.9"}).text
     assert ">Saved<" in page
-    settings = ChatSettings.of(chat)
+    settings = ChatSettings.for_conversation(chat)
     assert (settings.instructions, settings.sent_parameters) == ("Rhyme.", {"temperature": 0.5})
     assert settings.by_model == {second: {"parameters": {"temperature": 0.9}}}
     assert "second (own settings)" in alices.get(path, {"model": several["model"]}).text
@@ -471,7 +475,7 @@ def test_a_bad_value_for_a_model_is_refused_and_its_fields_stay(
     fields = {"settings_of": second, "show_of": "", "temperature": "9"}
     page = alices.post(f"/c/{chat.pk}/settings/?show=on", {**several, **fields}).text
     assert "Temperature must be a number from 0 to 2." in page
-    assert hidden(page, "settings_of") == second
+    assert find_hidden_value(page, "settings_of") == second
     assert not ChatSettings.objects.exists()
 
 
@@ -489,16 +493,19 @@ def test_the_settings_of_several_models_come_with_the_first_prompt(
 ) -> None:
     second = several["others"]
     page = alices.post("/chat-settings/", {**several, **SET, "show_of": second}).text
-    fields = {"draft": hidden(page, "draft"), "settings_of": hidden(page, "settings_of")}
+    fields = {
+        "draft": find_hidden_value(page, "draft"),
+        "settings_of": find_hidden_value(page, "settings_of"),
+    }
     form = PromptForm({"message": "Why?", **several, **SET, **fields, "temperature": "0.9"})
     assert form.is_valid()
-    turn = form.parsed(*form.chosen_models).store(alice, uuid4())
-    temperatures = [one.parameters["temperature"] for one in (turn, *turn.others)]
+    turn = form.build_submission(*form.chosen_models).store(alice, uuid4())
+    temperatures = [part_turn.parameters["temperature"] for part_turn in (turn, *turn.others)]
     assert temperatures == [0.5, 0.9]
     for reply in turn.replies:
-        end(reply, reply_of("So."))
-    shown = alices.get(f"/replies/{turn.replies[1].pk}/request/", {"download": "1"}).json()
-    assert shown["temperature"] == 0.9
+        end(reply, build_reply("So."))
+    request_body = alices.get(f"/replies/{turn.replies[1].pk}/request/", {"download": "1"}).json()
+    assert request_body["temperature"] == 0.9
 
 
 def test_the_next_request_to_each_of_several_models_is_shown(
@@ -507,10 +514,13 @@ def test_the_next_request_to_each_of_several_models_is_shown(
     own = {several["others"]: {"parameters": {"temperature": 0.9}}}
     ChatSettings.objects.create(conversation=chat, parameters={"temperature": 0.5}, by_model=own)
     page = parse(alices.get(f"/c/{chat.pk}/request/", several).text)
-    assert [one.text for one in page.find_all("h3")] == [MODEL, "second"]
+    assert [heading.text for heading in page.find_all("h3")] == [MODEL, "second"]
     downloads = [link.attributes["href"] for link in page.find_all("a")]
     bodies = [alices.get(address).json() for address in downloads]
-    assert [(one["model"], one["temperature"]) for one in bodies] == [(MODEL, 0.5), ("second", 0.9)]
+    assert [(request_body["model"], request_body["temperature"]) for request_body in bodies] == [
+        (MODEL, 0.5),
+        ("second", 0.9),
+    ]
 
 
 def test_a_preset_that_may_only_be_used_leaves_models_no_settings_of_their_own(
@@ -521,7 +531,7 @@ def test_a_preset_that_may_only_be_used_leaves_models_no_settings_of_their_own(
     fields = {**several, "preset": str(poet.pk), "settings_of": several["others"], **SET}
     page = bobs.post(f"/c/{turn.conversation.pk}/settings/", fields).text
     assert "settings_of" not in page
-    assert ChatSettings.of(turn.conversation).by_model is None
+    assert ChatSettings.for_conversation(turn.conversation).by_model is None
 
 
 def test_the_panel_says_what_the_gateway_does_with_a_parameter(
@@ -544,6 +554,6 @@ def test_the_panel_names_each_gateway_of_several_models(
 ) -> None:
     urls = {"Deep": "https://api.deepseek.com/v1", "Claude": "https://api.anthropic.com/v1"}
     others = [Upstream.objects.create(name=name, base_url=url) for name, url in urls.items()]
-    model, *more = (f"{one.pk}/m" for one in others)
+    model, *more = (f"{upstream.pk}/m" for upstream in others)
     page = alices.get(f"/c/{chat.pk}/settings/", {"model": model, "others": "\n".join(more)}).text
     assert "DeepSeek ignores this while the model thinks. Anthropic takes" in page

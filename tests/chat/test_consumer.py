@@ -9,7 +9,7 @@ from chatapp.close_codes import CloseCode
 from chatapp.models import Conversation, Usage, User
 from chatapp.realtime.worker import worker
 from tests.support.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role
-from tests.support.stored import saved
+from tests.support.stored import load_reply
 from tests.support.tab import Tab
 
 pytestmark = pytest.mark.django_db
@@ -59,7 +59,7 @@ async def test_closing_the_tab_closes_the_upstream_and_keeps_the_text_so_far(
     await tab.close(1001)
     await request.until_closed()
     await worker().until_saved()
-    message = await saved(reply)
+    message = await load_reply(reply)
     assert (message.ending, message.content) == ("abandoned", "Half of it")
     assert message.usage.provenance == Usage.Provenance.ESTIMATED
 
@@ -68,14 +68,14 @@ async def test_a_reply_is_finished_after_its_tab_was_closed_if_the_person_wants_
     tab: Tab, alice: User, upstream: FakeUpstream
 ) -> None:
     await User.objects.filter(pk=alice.pk).aupdate(finishes_replies=True)
-    rest = Pause()
-    upstream.script(role(), delta("Half of it"), rest, delta(", and the rest"), finish(), done())
+    pause = Pause()
+    upstream.script(role(), delta("Half of it"), pause, delta(", and the rest"), finish(), done())
     reply = await tab.ask()
     await tab.until("Half of it")
     await tab.close(1001)
-    rest.release()
+    pause.release()
     await worker().until_saved()
-    message = await saved(reply)
+    message = await load_reply(reply)
     assert (message.ending, message.content) == ("complete", "Half of it, and the rest")
     assert await Conversation.objects.filter(is_unread=True).aexists()
 
@@ -127,7 +127,7 @@ async def test_a_failing_action_shows_a_problem_and_keeps_the_tab_open(
         raise ArithmeticError(title)
 
     with monkeypatch.context() as patched:
-        patched.setattr(Conversation, "title_of", fail)
+        patched.setattr(Conversation, "build_title", fail)
         await tab.send(action="prompt", message="Hello")
         assert "Something went wrong" in await tab.until('id="problem"')
     await tab.ask()

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from chatapp.chat.days import Headings, heading
 from chatapp.models import User
-from chatapp.sessions.time_zones import EASTMOST, WESTMOST, zone_of
+from chatapp.sessions.time_zones import EASTMOST, WESTMOST, parse_time_zone
 
 NOW = datetime(2026, 11, 22, 0, 30, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
-    ("used", "said"),
+    ("used", "words"),
     [
         (date(2026, 11, 23), "Today"),
         (date(2026, 11, 22), "Today"),
@@ -29,8 +29,8 @@ NOW = datetime(2026, 11, 22, 0, 30, tzinfo=UTC)
         (date(2025, 11, 22), "November 2025"),
     ],
 )
-def test_headings_are_the_words_people_use(used: date, said: str) -> None:
-    assert heading(used, NOW.date()) == said
+def test_headings_are_the_words_people_use(used: date, words: str) -> None:
+    assert heading(used, NOW.date()) == words
 
 
 @pytest.mark.parametrize(
@@ -50,20 +50,20 @@ def test_headings_are_the_words_people_use(used: date, said: str) -> None:
     ],
 )
 def test_a_cookie_with_an_impossible_offset_means_utc(cookie: str, minutes: int) -> None:
-    assert zone_of(cookie).utcoffset(None) == timedelta(minutes=minutes)
+    assert parse_time_zone(cookie).utcoffset(None) == timedelta(minutes=minutes)
 
 
 @given(st.text(max_size=9))
 def test_any_cookie_gives_a_valid_zone(cookie: str) -> None:
-    offset = zone_of(cookie).utcoffset(None)
+    offset = parse_time_zone(cookie).utcoffset(None)
     assert timedelta(minutes=WESTMOST) <= offset <= timedelta(minutes=EASTMOST)
 
 
 def test_each_heading_appears_once() -> None:
-    headings = Headings(NOW, zone_of("60"))
+    headings = Headings(NOW, parse_time_zone("60"))
     ages = (0, 1, 2, 25, 40, 100, 200, 24 * 200)  # hours
-    said = [headings.next(NOW - timedelta(hours=hours)) for hours in ages]
-    assert said == ["Today", "", "Yesterday", "", "Previous 7 days", "", "November", "May"]
+    titles = [headings.next(NOW - timedelta(hours=hours)) for hours in ages]
+    assert titles == ["Today", "", "Yesterday", "", "Previous 7 days", "", "November", "May"]
 
 
 @pytest.mark.parametrize(("minutes", "day"), [(0, "Yesterday"), (-60, "Today")])
@@ -84,17 +84,18 @@ def test_a_later_page_does_not_repeat_the_heading_above_it(alice: User, alices: 
     first = alices.get("/conversations/").text
     assert first.count('<li class="day"') == 3  # with Pinned and Today
     last = alice.conversations.all()[59]
-    asked = {"before": last.updated_at.isoformat(), "id": str(last.pk)}
-    assert '<li class="day"' not in alices.get("/conversations/", asked).text
+    query = {"before": last.updated_at.isoformat(), "id": str(last.pk)}
+    assert '<li class="day"' not in alices.get("/conversations/", query).text
 
 
 @pytest.mark.parametrize(
-    ("asked", "rows"), [("", 60), ("7", 60), ("65", 65), ("9999", 70), ("-1", 60), ("²", 60)]
+    ("requested_rows", "rows"),
+    [("", 60), ("7", 60), ("65", 65), ("9999", 70), ("-1", 60), ("²", 60)],
 )
 def test_a_scrolled_list_is_redrawn_at_the_same_length(
-    alice: User, alices: Client, asked: str, rows: int
+    alice: User, alices: Client, requested_rows: str, rows: int
 ) -> None:
     for number in range(70):
         alice.conversations.create(title=f"Chat {number}")
-    listed = alices.get("/conversations/", {"rows": asked}).text
+    listed = alices.get("/conversations/", {"rows": requested_rows}).text
     assert listed.count('class="conversation"') == rows

@@ -9,12 +9,12 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django import Settings
 
-from chatapp.chat.thread_views import html_of
+from chatapp.chat.thread_views import render_thread_page
 from chatapp.models import Conversation, Feedback, Message, Upstream, User
-from chatapp.models.conversations.feedback import known_feedback
+from chatapp.models.conversations.feedback import get_loaded_feedback
 from tests.support.page import Element, parse
-from tests.support.reviewer import opened
-from tests.support.stored import answered, asked, forked, started_by
+from tests.support.reviewer import open_for_review
+from tests.support.stored import begin_turn, fork_conversation, new_conversation, store_turn
 
 pytestmark = pytest.mark.django_db
 
@@ -23,8 +23,8 @@ MARKUP = "</textarea><img src=x onerror=alert(1)>"
 
 
 @pytest.fixture
-def reply(alice: User, connected: Upstream) -> Message:
-    return answered(started_by(alice), connected, "Why blue?")[1]
+def reply(alice: User, saved_upstream: Upstream) -> Message:
+    return store_turn(new_conversation(alice), saved_upstream, "Why blue?")[1]
 
 
 def address(message: Message) -> str:
@@ -38,14 +38,14 @@ def give(client: Client, reply: Message, rating: str, **note: str) -> Element:
     return parse(answer.content.decode()).find("form")
 
 
-def drawn(conversation: Conversation) -> Element:
+def render_thread(conversation: Conversation) -> Element:
     """Return the thread as its page has it."""
-    return parse(html_of(Conversation.objects.get(pk=conversation.pk).view()))
+    return parse(render_thread_page(Conversation.objects.get(pk=conversation.pk).view()))
 
 
-def pressed(thumbs: Element) -> dict[str, str]:
+def find_pressed(thumbs: Element) -> dict[str, str]:
     """Return whether each thumb is pressed, by its accessible name."""
-    buttons = [one.attributes for one in thumbs.find_all("button")]
+    buttons = [element.attributes for element in thumbs.find_all("button")]
     return {
         button["aria-label"]: button["aria-pressed"]
         for button in buttons
@@ -59,23 +59,23 @@ def is_open(thumbs: Element) -> bool:
 
 def test_a_rating_can_be_given_changed_and_withdrawn(alices: Client, reply: Message) -> None:
     thumbs = give(alices, reply, "up")
-    assert pressed(thumbs) == {"Good reply": "true", "Bad reply": "false"}
+    assert find_pressed(thumbs) == {"Good reply": "true", "Bad reply": "false"}
     assert thumbs.find("details").text.strip().startswith("What was good?")
     thumbs = give(alices, reply, "down")
-    assert pressed(thumbs) == {"Good reply": "false", "Bad reply": "true"}
+    assert find_pressed(thumbs) == {"Good reply": "false", "Bad reply": "true"}
     assert thumbs.find("details").text.strip().startswith("What was wrong?")
     assert Feedback.objects.get().rating == "down"
     thumbs = give(alices, reply, "none", note="so what")
-    assert pressed(thumbs) == {"Good reply": "false", "Bad reply": "false"}
+    assert find_pressed(thumbs) == {"Good reply": "false", "Bad reply": "false"}
     assert thumbs.find_all("details") == []
     assert not Feedback.objects.exists()
 
 
 def test_a_thumb_sends_the_rating_it_will_set(alices: Client, reply: Message) -> None:
     """So pressing it twice, or in two tabs, has the same effect as once."""
-    values = [one.attributes["value"] for one in give(alices, reply, "up").find_all("button")]
+    values = [button.attributes["value"] for button in give(alices, reply, "up").find_all("button")]
     assert values == ["none", "down", "up"]  # the last one saves the note
-    assert pressed(give(alices, reply, "up"))["Good reply"] == "true"
+    assert find_pressed(give(alices, reply, "up"))["Good reply"] == "true"
 
 
 def test_the_note_is_open_after_rating_and_folded_once_saved(
@@ -92,33 +92,33 @@ def test_the_note_is_open_after_rating_and_folded_once_saved(
 def test_a_reload_shows_the_rating_and_a_fork_does_not(
     alice: User, alices: Client, reply: Message
 ) -> None:
-    page = drawn(reply.conversation)
+    page = render_thread(reply.conversation)
     assert page.find_all("details", class_="note") == []
     give(alices, reply, "up", note="Short.")
-    page = drawn(reply.conversation)
+    page = render_thread(reply.conversation)
     thumbs = page.find("form", class_="feedback")
-    assert pressed(thumbs)["Good reply"] == "true"
+    assert find_pressed(thumbs)["Good reply"] == "true"
     assert not is_open(thumbs)
     assert thumbs.find("textarea").text == "Short."
-    fork = forked(alice, reply.pk)
-    thumbs = drawn(fork).find("form", class_="feedback")
-    assert set(pressed(thumbs).values()) == {"false"}
+    fork = fork_conversation(alice, reply.pk)
+    thumbs = render_thread(fork).find("form", class_="feedback")
+    assert set(find_pressed(thumbs).values()) == {"false"}
 
 
 def test_markup_in_a_note_is_text(alices: Client, olives: Client, reply: Message) -> None:
     give(alices, reply, "down")
     response = give(alices, reply, "down", note=MARKUP)
-    page = drawn(reply.conversation)
+    page = render_thread(reply.conversation)
     for place in (response, page):
         field = place.find("textarea", name="note")
         assert field.text == MARKUP
         assert "hx-ignore" in field.attributes
         assert place.find_all("img", src="x") == []
-    shown = parse(opened(olives, reply.conversation_id).text)
-    note = shown.find("p", class_="review-note")
+    review_page = parse(open_for_review(olives, reply.conversation_id).text)
+    note = review_page.find("p", class_="review-note")
     assert (note.text, note.attributes["dir"]) == (MARKUP, "auto")
     assert "hx-ignore" in note.attributes
-    assert shown.find_all("img", src="x") == []
+    assert review_page.find_all("img", src="x") == []
 
 
 def test_the_longest_note_is_saved_and_a_longer_one_refused(alices: Client, reply: Message) -> None:
@@ -153,9 +153,9 @@ def test_an_invalid_rating_is_refused(
 
 
 def test_only_a_finished_reply_can_be_rated(
-    alices: Client, reply: Message, connected: Upstream
+    alices: Client, reply: Message, saved_upstream: Upstream
 ) -> None:
-    prompt, running = asked(reply.conversation, connected, "And at night?", reply)
+    prompt, running = begin_turn(reply.conversation, saved_upstream, "And at night?", reply)
     reasons = {prompt: "Only replies can be rated.", running: "Rate it when it has finished."}
     for message, why in reasons.items():
         for rating in ("up", "none"):
@@ -202,21 +202,21 @@ def test_feedback_is_deleted_with_its_message(alices: Client, reply: Message) ->
 
 
 def test_drawing_a_thread_makes_no_queries_for_feedback(
-    alices: Client, reply: Message, connected: Upstream
+    alices: Client, reply: Message, saved_upstream: Upstream
 ) -> None:
     """It is loaded with the messages; if it was not loaded, no query is made for it."""
 
     def count_queries() -> int:
         with CaptureQueriesContext(connection) as queries:
-            drawn(reply.conversation)
+            render_thread(reply.conversation)
         return len(queries)
 
     count_queries()  # fills the caches
     before = count_queries()
-    second = answered(reply.conversation, connected, "And at night?", reply)[1]
-    for one in (reply, second):
-        give(alices, one, "up", note="Yes.")
+    second = store_turn(reply.conversation, saved_upstream, "And at night?", reply)[1]
+    for rated_reply in (reply, second):
+        give(alices, rated_reply, "up", note="Yes.")
     assert count_queries() == before
     with CaptureQueriesContext(connection) as queries:
-        assert known_feedback(Message.objects.get(pk=reply.pk)) is None
+        assert get_loaded_feedback(Message.objects.get(pk=reply.pk)) is None
     assert len(queries) == 1

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatapp.chat.fields import fields_of
+from chatapp.chat.fields import parse_fields
 
 DEEP = '{"action": ' + "[" * 100_000
 
@@ -18,9 +18,9 @@ DEEP = '{"action": ' + "[" * 100_000
     ],
 )
 def test_known_flat_fields_are_decoded(message: str, fields: dict[str, object]) -> None:
-    assert fields_of(message) == fields
+    assert parse_fields(message) == fields
 
 
 @pytest.mark.parametrize("message", ["", "not json", "[]", '"text"', "null", "{", DEEP])
 def test_anything_but_an_object_has_no_fields(message: str) -> None:
-    assert fields_of(message) == {}
+    assert parse_fields(message) == {}

@@ -40,9 +40,9 @@ def problem(**fields: object) -> str:
 
 
 def test_a_prompt_keeps_its_text_and_its_place() -> None:
-    assert prompt_form().parsed(MODEL) == Prompt("Why?", MODEL)
+    assert prompt_form().build_submission(MODEL) == Prompt("Why?", MODEL)
     form = prompt_form(message=" Why? \n", conversation=HERE, parent=str(THERE), prompt=PROMPT)
-    assert form.parsed(MODEL) == Prompt(" Why? \n", MODEL, HERE, THERE, PROMPT)
+    assert form.build_submission(MODEL) == Prompt(" Why? \n", MODEL, HERE, THERE, PROMPT)
 
 
 @pytest.mark.parametrize("text", ["", " \n\t ", None])
@@ -58,7 +58,7 @@ def test_a_prompt_has_a_maximum_length(settings: Settings) -> None:
 
 
 def test_a_lone_surrogate_is_stored_as_a_question_mark() -> None:
-    assert prompt_form(message="So \ud83d").parsed(MODEL).text == "So ?"
+    assert prompt_form(message="So \ud83d").build_submission(MODEL).text == "So ?"
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_a_retry_names_its_reply() -> None:
     form = RetryForm({"reply": str(HERE), "model": "1/m"})
     assert form.is_valid()
     assert form.chosen_models == [MODEL]
-    assert form.parsed(MODEL) == Retry(HERE, MODEL)
+    assert form.build_submission(MODEL) == Retry(HERE, MODEL)
     assert not RetryForm({"reply": "x"}).is_valid()
     assert not RetryForm({}).is_valid()
 
@@ -96,7 +96,7 @@ def test_a_retry_may_leave_out_a_bounded_number_of_parameters() -> None:
     sent = {"reply": str(HERE), "model": "1/m"}
     form = RetryForm(sent | {"without": " temperature  top_k temperature "})
     assert form.is_valid()
-    assert form.parsed(MODEL).without == ("temperature", "top_k")
+    assert form.build_submission(MODEL).without == ("temperature", "top_k")
     for without in ("x" * 101, " ".join(map(str, range(51)))):
         assert not RetryForm(sent | {"without": without}).is_valid()
 
@@ -105,10 +105,10 @@ def test_a_decision_names_a_tool_call_of_a_conversation() -> None:
     call = {"conversation": str(HERE), "round": 0, "call": "2"}
     form = DecisionForm(call)
     assert form.is_valid()
-    assert form.parsed == Decision(HERE, None, 0, 2)
+    assert form.value_object == Decision(HERE, None, 0, 2)
     of_one_reply = DecisionForm(call | {"reply": str(HERE)})
     assert of_one_reply.is_valid()
-    assert of_one_reply.parsed == Decision(HERE, HERE, 0, 2)
+    assert of_one_reply.value_object == Decision(HERE, HERE, 0, 2)
     for wrong in (
         {"round": -1},
         {"call": 1001},
@@ -124,7 +124,7 @@ def test_a_tool_that_is_always_allowed_is_named_with_its_definition() -> None:
     tool = {"tool": "wiki__search", "definition": "0a" * 32}
     form = AlwaysAllowForm(call | tool)
     assert form.is_valid()
-    assert form.parsed == Decision(HERE, None, 0, 2)
+    assert form.value_object == Decision(HERE, None, 0, 2)
     assert form.allowance == ToolAllowance(HERE, "wiki__search", "0a" * 32)
     for wrong in ({"tool": ""}, {"tool": "<b>"}, {"definition": "0a"}, {"definition": "x" * 64}):
         assert not AlwaysAllowForm(call | tool | wrong).is_valid()
@@ -139,7 +139,7 @@ def test_servers_are_switched_off_by_their_keys() -> None:
     ):
         form = ChooseForm(here | sent)
         assert form.is_valid()
-        assert form.parsed.off_servers == parsed
+        assert form.value_object.off_servers == parsed
     for wrong in ("x", "-1", "9" * 19, " ".join(map(str, range(1, 1002)))):
         assert not ChooseForm(here | {"off_servers": wrong}).is_valid()
 
@@ -147,24 +147,24 @@ def test_servers_are_switched_off_by_their_keys() -> None:
 def test_a_page_without_a_conversation_names_none() -> None:
     stop, watch = StopForm({"conversation": ""}), WatchForm({"conversation": "", "head": ""})
     assert stop.is_valid()
-    assert stop.parsed == Stop(None)
+    assert stop.value_object == Stop(None)
     assert watch.is_valid()
-    assert watch.parsed is None
+    assert watch.value_object is None
 
 
 def test_stop_can_name_a_reply() -> None:
     form = StopForm({"conversation": str(HERE), "reply": str(THERE)})
     assert form.is_valid()
-    assert form.parsed == Stop(HERE, THERE)
+    assert form.value_object == Stop(HERE, THERE)
 
 
 def test_watch_says_what_the_page_shows() -> None:
     form = WatchForm({"conversation": str(HERE), "head": str(THERE), "ending": "complete"})
     assert form.is_valid()
-    assert form.parsed == ShownThread(HERE, THERE, "complete")
+    assert form.value_object == ShownThread(HERE, THERE, "complete")
     form = WatchForm({"conversation": str(HERE)})
     assert form.is_valid()
-    assert form.parsed == ShownThread(HERE)
+    assert form.value_object == ShownThread(HERE)
 
 
 def test_errors_of_one_message_do_not_affect_the_next() -> None:
@@ -182,7 +182,7 @@ def test_errors_of_one_message_do_not_affect_the_next() -> None:
 def test_no_button_of_the_composer_takes_its_fields_for_its_own(alices: Client) -> None:
     """A button in a form sends the form's fields, such as the text in the message box."""
     composer = parse(alices.get("/").text).find("form", id="composer")
-    buttons = [one.attributes for one in composer.walk() if "hx-vals" in one.attributes]
+    buttons = [element.attributes for element in composer.walk() if "hx-vals" in element.attributes]
     actions = [json.loads(attributes["hx-vals"])["action"] for attributes in buttons]
     assert "leave_out" in actions
     for action in actions:

@@ -17,7 +17,7 @@ from tests.support.fake_upstream import (
     refusal,
     role,
 )
-from tests.support.stored import saved
+from tests.support.stored import load_reply
 from tests.support.tab import Tab
 
 pytestmark = pytest.mark.django_db
@@ -36,7 +36,7 @@ async def ask(tab: Tab, text: str, **fields: str) -> Message:
     """Ask and return the finished reply."""
     reply = await tab.ask(text, **fields)
     await tab.until_ended()
-    return await saved(reply)
+    return await load_reply(reply)
 
 
 async def go_on(tab: Tab, after: Message) -> None:
@@ -61,7 +61,7 @@ async def test_the_next_prompt_is_answered_after_a_failure(
     upstream.fail(400, {"error": {"message": "the model is gone"}})
     await go_on(tab, await ask(tab, "One"))
     sent = upstream.chat_requests[-1].body["messages"]
-    assert [one["content"] for one in sent] == ["One", NO_ANSWER, "Two"]
+    assert [message["content"] for message in sent] == ["One", NO_ANSWER, "Two"]
 
 
 async def test_the_next_prompt_is_answered_after_a_stop_before_the_first_token(
@@ -69,12 +69,12 @@ async def test_the_next_prompt_is_answered_after_a_stop_before_the_first_token(
 ) -> None:
     upstream.script(role(), Pause())
     reply = await tab.ask("One")
-    conversation = str((await saved(reply)).conversation_id)
+    conversation = str((await load_reply(reply)).conversation_id)
     await tab.send(action="stop", conversation=conversation, reply=str(reply))
     await tab.until_ended()
-    await go_on(tab, await saved(reply))
+    await go_on(tab, await load_reply(reply))
     sent = upstream.chat_requests[-1].body["messages"]
-    assert [one["content"] for one in sent] == ["One", NO_ANSWER, "Two"]
+    assert [message["content"] for message in sent] == ["One", NO_ANSWER, "Two"]
 
 
 REFUSALS = [
@@ -88,7 +88,7 @@ REFUSALS = [
 async def test_a_model_without_a_system_role_gets_the_instructions_in_the_prompt(
     alice: User,
     alices: Client,
-    connected: Upstream,
+    saved_upstream: Upstream,
     generations_end: None,
     upstream: FakeUpstream,
     refusal: str,

@@ -20,7 +20,7 @@ from chatapp.models import (
 )
 from chatapp.realtime.worker import worker
 from tests.support.page import Page, parse
-from tests.support.stored import end, reply_of
+from tests.support.stored import build_reply, end
 
 pytestmark = pytest.mark.django_db
 
@@ -35,8 +35,8 @@ def poems(alice: User) -> Project:
 
 
 @pytest.fixture
-def model(connected: Upstream) -> ModelChoice:
-    return ModelChoice(connected.pk, "m")
+def model(saved_upstream: Upstream) -> ModelChoice:
+    return ModelChoice(saved_upstream.pk, "m")
 
 
 def post(client: Client, path: str, **fields: str) -> tuple[int, str]:
@@ -48,7 +48,11 @@ def test_a_project_needs_only_a_name(alice: User, alices: Client) -> None:
     status, address = post(alices, "/projects/", name="  Big\n plans ")
     project = alice.projects.get()
     assert (status, address) == (200, f"/projects/{project.pk}/")
-    assert (project.name, project.instructions, project.preselected) == ("Big plans", "", None)
+    assert (project.name, project.instructions, project.preselected_model) == (
+        "Big plans",
+        "",
+        None,
+    )
 
 
 def test_a_projects_page_is_headed_by_its_name(alices: Client, poems: Project) -> None:
@@ -63,16 +67,16 @@ def test_a_projects_page_is_headed_by_its_name(alices: Client, poems: Project) -
 
 
 def test_a_projects_model_must_be_offered(
-    alices: Client, poems: Project, connected: Upstream
+    alices: Client, poems: Project, saved_upstream: Upstream
 ) -> None:
     path = f"/projects/{poems.pk}/change/"
-    assert post(alices, path, name="Poems", model=f"{connected.pk}/big")[0] == 200
+    assert post(alices, path, name="Poems", model=f"{saved_upstream.pk}/big")[0] == 200
     poems.refresh_from_db()
-    assert poems.preselected == ModelChoice(connected.pk, "big")
-    assert post(alices, path, name="Poems", model=f"{connected.pk + 1}/big")[0] == 422
+    assert poems.preselected_model == ModelChoice(saved_upstream.pk, "big")
+    assert post(alices, path, name="Poems", model=f"{saved_upstream.pk + 1}/big")[0] == 422
     assert post(alices, path, name="Poems")[0] == 200
     poems.refresh_from_db()
-    assert poems.preselected is None
+    assert poems.preselected_model is None
 
 
 def test_a_project_over_the_storage_limit_is_refused_with_what_to_do(
@@ -92,24 +96,24 @@ def test_a_project_over_the_storage_limit_is_refused_with_what_to_do(
 @pytest.mark.usefixtures("generations_end")
 @pytest.mark.parametrize("is_connected", [True, False], ids=["away", "disabled"])
 async def test_a_projects_model_is_kept_while_it_is_unavailable(
-    alices: Client, poems: Project, connected: Upstream, is_connected: bool
+    alices: Client, poems: Project, saved_upstream: Upstream, is_connected: bool
 ) -> None:
     """The form saves the choice that its page shows."""
-    poems.upstream, poems.model = connected, "big"  # the upstream does not list it
+    poems.upstream, poems.model = saved_upstream, "big"  # the upstream does not list it
     await poems.asave()
-    connected.enabled = is_connected
-    await connected.asave()
+    saved_upstream.enabled = is_connected
+    await saved_upstream.asave()
     drawn = await database_sync_to_async(alices.get)(f"/projects/{poems.pk}/")
     page = Page(drawn.text)
     [_, choice] = page.root.find_all("select", name="model")
-    [chosen] = [one for one in choice.find_all("option") if "selected" in one.attributes]
+    [chosen] = [option for option in choice.find_all("option") if "selected" in option.attributes]
     assert chosen.text.strip() == "big"
     path = f"/projects/{poems.pk}/change/"
     preselected = chosen.attributes["value"]
     saved, _ = await database_sync_to_async(post)(alices, path, name="Odes", model=preselected)
     assert saved == 200
     poems = await Project.objects.aget(pk=poems.pk)
-    assert (poems.name, poems.preselected) == ("Odes", ModelChoice(connected.pk, "big"))
+    assert (poems.name, poems.preselected_model) == ("Odes", ModelChoice(saved_upstream.pk, "big"))
 
 
 @pytest.mark.parametrize(
@@ -125,8 +129,8 @@ def test_invalid_fields_are_refused_with_a_reason(
     alices: Client, poems: Project, fields: dict[str, str], reason: str
 ) -> None:
     for path in ("/projects/", f"/projects/{poems.pk}/change/"):
-        status, told = post(alices, path, **fields)
-        assert (status, reason in told) == (422, True), told
+        status, message = post(alices, path, **fields)
+        assert (status, reason in message) == (422, True), message
 
 
 def test_the_number_of_projects_is_limited(
@@ -152,14 +156,14 @@ def test_each_turn_of_a_project_chat_uses_its_current_instructions(
     turn = Prompt("Rain?", model, project=poems.pk).store(alice, uuid4())
     assert turn.conversation.project == poems
     assert turn.history.messages == [SYSTEM, {"role": "user", "content": "Rain?"}]
-    end(turn.reply, reply_of("Pain."))
+    end(turn.reply, build_reply("Pain."))
     poems.instructions = "Speak plainly."
     poems.save()
     conversation = turn.conversation.pk
     following = Prompt("Snow?", model, conversation, turn.reply.pk).store(alice, uuid4())
     assert following.history.messages[0] == {"role": "system", "content": "Speak plainly."}
     assert len(following.history.messages) == 4
-    end(following.reply, reply_of("White."))
+    end(following.reply, build_reply("White."))
     again = Retry(following.reply.pk, model).store(alice, uuid4())
     assert [message["role"] for message in again.history.messages] == [
         "system",

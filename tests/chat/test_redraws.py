@@ -14,7 +14,7 @@ class Drawing:
         self.has_begun = asyncio.Event()
 
     def draw(self, name: str) -> Draw:
-        async def run() -> None:
+        async def record_draw() -> None:
             self.begun.append(name)
             self.has_begun.set()
             try:
@@ -23,7 +23,7 @@ class Drawing:
                 self.cancelled.append(name)
                 raise
 
-        return run
+        return record_draw
 
 
 async def test_a_scheduled_redraw_replaces_the_one_that_waits() -> None:

@@ -12,10 +12,10 @@ from pytest_django import Settings
 from chatapp.models import Message, Upstream
 from chatapp.realtime.generation import Generation
 from chatapp.realtime.worker import worker
-from tests.chat.browsing import shown_on
+from tests.chat.browsing import read_messages
 from tests.support.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role
 from tests.support.page import Page
-from tests.support.stored import saved
+from tests.support.stored import load_reply
 from tests.support.tab import REPLY, Tab
 
 pytestmark = pytest.mark.django_db
@@ -31,7 +31,7 @@ async def ask(tab: Tab, connected: Upstream, models: int = 3, **fields: object) 
 
 
 async def endings(replies: list[UUID]) -> list[str]:
-    return [(await saved(reply)).ending for reply in replies]
+    return [(await load_reply(reply)).ending for reply in replies]
 
 
 async def until_half(tab: Tab, replies: list[UUID]) -> None:
@@ -52,33 +52,33 @@ async def half_asked(
 
 
 async def test_each_model_replies_and_every_reply_is_saved(
-    tab: Tab, connected: Upstream, upstream: FakeUpstream
+    tab: Tab, saved_upstream: Upstream, upstream: FakeUpstream
 ) -> None:
-    replies = await ask(tab, connected, 4)
+    replies = await ask(tab, saved_upstream, 4)
     for _ in replies:
         await tab.until_ended()
     assert await endings(replies) == ["complete"] * 4
-    assert [(await saved(reply)).model for reply in replies] == ["m0", "m1", "m2", "m3"]
+    assert [(await load_reply(reply)).model for reply in replies] == ["m0", "m1", "m2", "m3"]
     assert sorted(request.body["model"] for request in upstream.requests if request.body) == [
         "m0", "m1", "m2", "m3",
     ]  # fmt: skip
 
 
 async def test_the_running_mark_disappears_with_the_last_reply(
-    tab: Tab, connected: Upstream, upstream: FakeUpstream
+    tab: Tab, saved_upstream: Upstream, upstream: FakeUpstream
 ) -> None:
-    replies = await half_asked(tab, connected, upstream, 2)
-    conversation = str((await saved(replies[0])).conversation_id)
+    replies = await half_asked(tab, saved_upstream, upstream, 2)
+    conversation = str((await load_reply(replies[0])).conversation_id)
     for reply, is_last in zip(replies, (False, True), strict=True):
         await tab.send(action="stop", conversation=conversation, reply=str(reply))
         assert ("#running-" in await tab.until_ended()) == is_last
 
 
 async def test_stopping_one_reply_leaves_the_others_running(
-    tab: Tab, connected: Upstream, upstream: FakeUpstream
+    tab: Tab, saved_upstream: Upstream, upstream: FakeUpstream
 ) -> None:
-    replies = await half_asked(tab, connected, upstream, 3)
-    conversation = str((await saved(replies[0])).conversation_id)
+    replies = await half_asked(tab, saved_upstream, upstream, 3)
+    conversation = str((await load_reply(replies[0])).conversation_id)
     await tab.send(action="stop", conversation=conversation, reply=str(replies[1]))
     assert f"reply-{replies[1]}" in await tab.until_ended()
     assert await endings(replies) == ["streaming", "stopped", "streaming"]
@@ -89,24 +89,24 @@ async def test_stopping_one_reply_leaves_the_others_running(
 
 
 async def test_closing_the_tab_closes_every_upstream_request(
-    tab: Tab, connected: Upstream, upstream: FakeUpstream
+    tab: Tab, saved_upstream: Upstream, upstream: FakeUpstream
 ) -> None:
-    replies = await half_asked(tab, connected, upstream, 2)
+    replies = await half_asked(tab, saved_upstream, upstream, 2)
     await tab.close()
     await worker().until_saved()
     assert await endings(replies) == ["abandoned"] * 2
 
 
 async def test_a_tab_that_reconnects_gets_a_snapshot_of_each_reply_and_what_follows(
-    tab: Tab, alices: Client, connected: Upstream, upstream: FakeUpstream, settings: Settings
+    tab: Tab, alices: Client, saved_upstream: Upstream, upstream: FakeUpstream, settings: Settings
 ) -> None:
     settings.CHATAPP_CLOSE_GRACE = 60.0
     pause = Pause()
     for _ in range(2):
         upstream.script(role(), delta("Half"), pause, delta(" more"), finish(), done())
-    replies = await ask(tab, connected, 2)
+    replies = await ask(tab, saved_upstream, 2)
     await until_half(tab, replies)
-    message = await saved(replies[0])
+    message = await load_reply(replies[0])
     await tab.close()
     head: Any = {"conversation": message.conversation_id, "head": message.parent_id}
     async with Tab(alices, **head, ending="streaming streaming") as again:
@@ -123,14 +123,14 @@ async def test_a_tab_that_reconnects_gets_a_snapshot_of_each_reply_and_what_foll
 async def test_text_that_arrives_while_another_reply_is_drawn_is_not_missed(
     tab: Tab,
     alices: Client,
-    connected: Upstream,
+    saved_upstream: Upstream,
     upstream: FakeUpstream,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pause = Pause()
     for _ in range(2):
         upstream.script(role(), delta("Half"), pause, delta(" more"), Stall())
-    replies = await ask(tab, connected, 2)
+    replies = await ask(tab, saved_upstream, 2)
     await until_half(tab, replies)
     flush = Generation.flush
 
@@ -142,19 +142,19 @@ async def test_text_that_arrives_while_another_reply_is_drawn_is_not_missed(
         await flush(generation)
 
     monkeypatch.setattr(Generation, "flush", late)
-    message = await saved(replies[0])
+    message = await load_reply(replies[0])
     head: Any = {"conversation": message.conversation_id, "head": message.parent_id}
     async with Tab(alices, **head, ending="streaming streaming") as again:
         assert (await again.until(f"#reply-{replies[0]}")).count("Half more") == 2
 
 
 async def test_a_page_that_missed_one_ending_gets_all_replies_again(
-    tab: Tab, alices: Client, connected: Upstream
+    tab: Tab, alices: Client, saved_upstream: Upstream
 ) -> None:
-    replies = await ask(tab, connected, 2)
+    replies = await ask(tab, saved_upstream, 2)
     for _ in replies:
         await tab.until_ended()
-    message = await saved(replies[0])
+    message = await load_reply(replies[0])
     head: Any = {"conversation": message.conversation_id, "head": message.parent_id}
     async with Tab(alices, **head, ending="complete streaming") as late:
         frame = await late.until('class="beside"')
@@ -174,35 +174,35 @@ async def test_a_page_that_missed_one_ending_gets_all_replies_again(
     ],
 )
 async def test_too_many_or_unknown_models_are_refused(
-    tab: Tab, connected: Upstream, others: str, problem: str
+    tab: Tab, saved_upstream: Upstream, others: str, problem: str
 ) -> None:
-    await tab.send(action="prompt", message="Why?", model=f"{connected.pk}/m", others=others)
+    await tab.send(action="prompt", message="Why?", model=f"{saved_upstream.pk}/m", others=others)
     await tab.until(problem)
     assert not await Message.objects.aexists()
 
 
-async def test_a_model_named_twice_replies_once(tab: Tab, connected: Upstream) -> None:
-    model = f"{connected.pk}/m"
+async def test_a_model_named_twice_replies_once(tab: Tab, saved_upstream: Upstream) -> None:
+    model = f"{saved_upstream.pk}/m"
     await tab.send(action="prompt", message="Why?", model=model, others=f"{model}\n{model}")
     await tab.until_ended()
     assert await Message.objects.acount() == 2
 
 
 async def test_a_page_shows_replies_side_by_side_and_continues_with_one(
-    tab: Tab, alices: Client, connected: Upstream, upstream: FakeUpstream
+    tab: Tab, alices: Client, saved_upstream: Upstream, upstream: FakeUpstream
 ) -> None:
     upstream.models = ["m0", "m1"]
-    replies = await ask(tab, connected, 2)
+    replies = await ask(tab, saved_upstream, 2)
     for _ in replies:
         await tab.until_ended()
-    conversation = (await saved(replies[0])).conversation_id
+    conversation = (await load_reply(replies[0])).conversation_id
     answer = await sync_to_async(alices.get)(f"/c/{conversation}/")
     page = Page(answer.content.decode())
-    assert [one[0] for one in shown_on(page)][1:] == [str(reply) for reply in replies]
+    assert [message[0] for message in read_messages(page)][1:] == [str(reply) for reply in replies]
     assert page.form()["parent"] == str(replies[0])
     choices = page.root.find_all("button", class_="text-button beside-choose")
-    assert [one.attributes["data-model"] for one in choices] == [
-        f"{connected.pk}/m0", f"{connected.pk}/m1",
+    assert [button.attributes["data-model"] for button in choices] == [
+        f"{saved_upstream.pk}/m0", f"{saved_upstream.pk}/m1",
     ]  # fmt: skip
     await tab.send(action="step", conversation=str(conversation), message=str(replies[1]))
     frame = await tab.until("innerHTML target:#messages")
@@ -211,4 +211,4 @@ async def test_a_page_shows_replies_side_by_side_and_continues_with_one(
     assert f'name="parent" value="{replies[1]}"' in frame
     assert "2 / 2" in frame
     answer = await sync_to_async(alices.get)(f"/c/{conversation}/")
-    assert Page(answer.content.decode()).form()["model"] == f"{connected.pk}/m1"
+    assert Page(answer.content.decode()).form()["model"] == f"{saved_upstream.pk}/m1"

@@ -50,36 +50,41 @@ def chat(roses: Project) -> Chat:
     return begin
 
 
-def let(project: Project, may_add: bool = False, **whom: object) -> ProjectMember:
+def share_with(project: Project, may_add: bool = False, **whom: object) -> ProjectMember:
     entry = ProjectMember(may_add=may_add, **whom)
     project.share([entry], project.user)
-    found: ProjectMember = project.members.get(**{"person": None, "group": None} | whom)
-    return found
+    member: ProjectMember = project.members.get(**{"person": None, "group": None} | whom)
+    return member
 
 
-def read_by(user: User, project: Project) -> list[str]:
-    return sorted(one.title for one in chats_of_others(project, user))
+def list_readable_titles(user: User, project: Project) -> list[str]:
+    return sorted(project_chat.title for project_chat in chats_of_others(project, user))
 
 
-def sidebar_of(user: User) -> dict[str, tuple[bool, bool]]:
-    return {one.name: (one.is_own, bool(one.lets_add)) for one in lists.projects(user)}
+def list_sidebar_projects(user: User) -> dict[str, tuple[bool, bool]]:
+    return {
+        project.name: (project.is_own, bool(project.lets_add)) for project in lists.projects(user)
+    }
 
 
 def test_a_project_is_in_the_sidebar_of_its_members_only(
     roses: Project, alice: User, bob: User, carol: User
 ) -> None:
     bob.projects.create(name="Zinnias")
-    assert sidebar_of(alice) == {"Roses": (True, False)}
-    assert sidebar_of(bob) == {"Zinnias": (True, False)}
-    entry = let(roses, person=bob)
-    assert list(sidebar_of(bob).items()) == [("Zinnias", (True, False)), ("Roses", (False, False))]
-    let(roses, may_add=True, person=bob)
-    assert sidebar_of(bob)["Roses"] == (False, True)
-    assert sidebar_of(carol) == {}
-    let(roses)
-    assert sidebar_of(carol) == {"Roses": (False, False)}
+    assert list_sidebar_projects(alice) == {"Roses": (True, False)}
+    assert list_sidebar_projects(bob) == {"Zinnias": (True, False)}
+    entry = share_with(roses, person=bob)
+    assert list(list_sidebar_projects(bob).items()) == [
+        ("Zinnias", (True, False)),
+        ("Roses", (False, False)),
+    ]
+    share_with(roses, may_add=True, person=bob)
+    assert list_sidebar_projects(bob)["Roses"] == (False, True)
+    assert list_sidebar_projects(carol) == {}
+    share_with(roses)
+    assert list_sidebar_projects(carol) == {"Roses": (False, False)}
     roses.unshare(entry, roses.user)
-    assert sidebar_of(bob)["Roses"] == (False, False)  # as everyone
+    assert list_sidebar_projects(bob)["Roses"] == (False, False)  # as everyone
 
 
 def test_a_group_that_somebody_leaves_takes_the_project_along(
@@ -88,13 +93,17 @@ def test_a_group_that_somebody_leaves_takes_the_project_along(
     team = Group.objects.create(name="team")
     roses.user.groups.add(team)
     team.user_set.add(bob)
-    let(roses, may_add=True, group=team)
+    share_with(roses, may_add=True, group=team)
     mine = chat(bob, "Mine")
-    assert sidebar_of(bob) == {"Roses": (False, True)}
-    assert read_by(roses.user, roses) == ["Mine"]
+    assert list_sidebar_projects(bob) == {"Roses": (False, True)}
+    assert list_readable_titles(roses.user, roses) == ["Mine"]
     bob.groups.remove(team)
     mine.refresh_from_db()
-    assert (sidebar_of(bob), read_by(roses.user, roses), mine.project) == ({}, [], None)
+    assert (list_sidebar_projects(bob), list_readable_titles(roses.user, roses), mine.project) == (
+        {},
+        [],
+        None,
+    )
 
 
 @pytest.mark.parametrize("how", ["reverse", "clear", "reverse clear", "deleted"])
@@ -103,7 +112,7 @@ def test_chats_leave_however_the_group_is_left(
 ) -> None:
     team = Group.objects.create(name="team")
     team.user_set.add(alice, bob)
-    let(roses, may_add=True, group=team)
+    share_with(roses, may_add=True, group=team)
     mine, hers = chat(bob, "Mine"), chat(alice, "Hers")
     match how:
         case "reverse":
@@ -123,22 +132,22 @@ def test_members_read_the_chats_of_the_owner_and_of_those_who_may_add(
     roses: Project, alice: User, bob: User, carol: User, chat: Chat
 ) -> None:
     chat(alice, "Hers")
-    let(roses, person=carol)
-    let(roses, may_add=True, person=bob)
+    share_with(roses, person=carol)
+    share_with(roses, may_add=True, person=bob)
     mine = chat(bob, "Mine")
-    assert read_by(carol, roses) == ["Hers", "Mine"]
-    assert read_by(bob, roses) == ["Hers"]
-    let(roses, person=bob)  # he can only read now
-    assert read_by(carol, roses) == ["Hers"]
+    assert list_readable_titles(carol, roses) == ["Hers", "Mine"]
+    assert list_readable_titles(bob, roses) == ["Hers"]
+    share_with(roses, person=bob)  # he can only read now
+    assert list_readable_titles(carol, roses) == ["Hers"]
     mine.refresh_from_db()
-    assert mine.project == roses  # until `move_out`, which the page calls
+    assert mine.project == roses  # until `move_out_of_projects`, which the page calls
 
 
 @pytest.mark.parametrize("change", ["archived", "trashed", "temporary", "inactive"])
 def test_some_chats_are_not_shown(
     roses: Project, alice: User, bob: User, chat: Chat, change: str
 ) -> None:
-    let(roses, person=bob)
+    share_with(roses, person=bob)
     hers = chat(alice, "Hers")
     chats = Conversation.objects.filter(pk=hers.pk)
     match change:
@@ -150,13 +159,13 @@ def test_some_chats_are_not_shown(
             chats.update(is_temporary=True)
         case "inactive":
             User.objects.filter(pk=alice.pk).update(is_active=False)
-    assert read_by(bob, roses) == []
+    assert list_readable_titles(bob, roses) == []
 
 
 def test_the_project_and_its_chats_survive_as_their_owners_do(
     roses: Project, alice: User, bob: User, chat: Chat
 ) -> None:
-    let(roses, may_add=True, person=bob)
+    share_with(roses, may_add=True, person=bob)
     mine = chat(bob, "Mine")
     alice.delete()
     mine.refresh_from_db()
@@ -165,24 +174,24 @@ def test_the_project_and_its_chats_survive_as_their_owners_do(
 
 
 def test_the_chats_of_members_get_the_instructions(
-    roses: Project, bob: User, carol: User, connected: Upstream
+    roses: Project, bob: User, carol: User, saved_upstream: Upstream
 ) -> None:
-    model = ModelChoice(connected.pk, "m")
+    model = ModelChoice(saved_upstream.pk, "m")
 
-    def sent() -> list[str]:
+    def send_prompt() -> list[str]:
         turn = Prompt("Hi", model, project=roses.pk).store(bob, uuid4())
         turn.reply.delete()
-        return [str(one["content"]) for one in turn.history.messages]
+        return [str(message["content"]) for message in turn.history.messages]
 
-    assert sent() == ["Hi"]
-    let(roses, person=bob)
-    assert sent() == ["Hi"]
-    let(roses, may_add=True, person=bob)
-    assert sent() == ["Latin names.", "Hi"]
+    assert send_prompt() == ["Hi"]
+    share_with(roses, person=bob)
+    assert send_prompt() == ["Hi"]
+    share_with(roses, may_add=True, person=bob)
+    assert send_prompt() == ["Latin names.", "Hi"]
     mine = Conversation.objects.get(project=roses)
     ProjectMember.objects.update(person=carol)  # which sends no signal
     turn = Prompt("Ho", model, mine.pk).store(bob, uuid4())
-    assert [one["content"] for one in turn.history.messages][-1] == "Ho"
+    assert [message["content"] for message in turn.history.messages][-1] == "Ho"
     assert "Latin names." not in str(turn.history.messages)
 
 
@@ -204,7 +213,8 @@ def test_the_owner_shares_on_a_page(
     alices.post(address, {"remove": str(roses.members.get().pk)})
     assert not roses.members.exists()
     names = [
-        one.action for one in AuditEvent.objects.filter(target=str(roses.pk)).order_by("sequence")
+        event.action
+        for event in AuditEvent.objects.filter(target=str(roses.pk)).order_by("sequence")
     ]
     assert names == ["project.shared", "project.shared", "project.unshared"]
 
@@ -236,7 +246,7 @@ def test_an_administrator_decides_who_may_share(alices: Client, roses: Project) 
 
 
 def test_only_the_owner_shares_changes_and_deletes(bobs: Client, roses: Project, bob: User) -> None:
-    let(roses, may_add=True, person=bob)
+    share_with(roses, may_add=True, person=bob)
     for path in ("sharing", "change", "delete"):
         posted = {"who": "everyone", "right": "read", "name": "Mine"}
         assert bobs.post(f"/projects/{roses.pk}/{path}/", posted).status_code == 404
@@ -249,7 +259,7 @@ def test_a_members_page_lists_all_chats_with_their_authors(
 ) -> None:
     address = f"/projects/{roses.pk}/"
     assert bobs.get(address).status_code == 404
-    let(roses, person=bob)
+    share_with(roses, person=bob)
     hers = chat(alice, "Hers")
     page = parse(bobs.get(address).content.decode())
     row = page.find("ul", aria_labelledby="others-heading").find("a")
@@ -258,8 +268,10 @@ def test_a_members_page_lists_all_chats_with_their_authors(
     assert "You can read its chats." in page.text
     assert "hidden" in page.find("form", id="composer").attributes
     assert "Latin names." in page.text
-    assert not [one for one in page.find_all("input") if one.attributes.get("name") == "project"]
-    let(roses, may_add=True, person=bob)
+    assert not [
+        field for field in page.find_all("input") if field.attributes.get("name") == "project"
+    ]
+    share_with(roses, may_add=True, person=bob)
     page = parse(bobs.get(address).content.decode())
     assert "All members can read the chats that you add to it." in page.text
     assert "hidden" not in page.find("form", id="composer").attributes
@@ -271,7 +283,7 @@ def test_the_page_says_that_a_preset_is_missing(
 ) -> None:
     roses.preset = Preset.start(alice, name="Poet")
     roses.save()
-    let(roses, may_add=True, person=bob)
+    share_with(roses, may_add=True, person=bob)
     page = bobs.get(f"/projects/{roses.pk}/").content.decode()
     assert "Its preset is not open to you, so your chats start without it." in page
     assert "Poet" not in page
@@ -280,7 +292,7 @@ def test_the_page_says_that_a_preset_is_missing(
 def test_many_chats_of_others_come_in_parts(
     bobs: Client, roses: Project, alice: User, bob: User, chat: Chat
 ) -> None:
-    let(roses, person=bob)
+    share_with(roses, person=bob)
     for number in range(65):
         chat(alice, f"Chat {number}")
     page = parse(bobs.get(f"/projects/{roses.pk}/").content.decode())
@@ -288,9 +300,9 @@ def test_many_chats_of_others_come_in_parts(
     assert more["hx-get"] == f"/projects/{roses.pk}/others/"
     last = list(chats_of_others(roses, bob))[59]
     query = {"before": last.updated_at.isoformat(), "id": str(last.pk)}
-    rest = parse(bobs.get(f"/projects/{roses.pk}/others/", query).content.decode())
-    assert len(rest.find_all("a")) == 5
-    assert not rest.find_all("button")
+    second_part = parse(bobs.get(f"/projects/{roses.pk}/others/", query).content.decode())
+    assert len(second_part.find_all("a")) == 5
+    assert not second_part.find_all("button")
 
 
 def test_moving_a_chat_there_says_who_reads_it(bobs: Client, roses: Project, bob: User) -> None:
@@ -299,7 +311,7 @@ def test_moving_a_chat_there_says_who_reads_it(bobs: Client, roses: Project, bob
     answers = []
     for may_add in (None, False, True):
         if may_add is not None:
-            let(roses, may_add=may_add, person=bob)
+            share_with(roses, may_add=may_add, person=bob)
         answer = bobs.post("/conversations/change/", posted, headers=HTMX)
         answers.append((answer.status_code, answer.content.decode()))
     assert answers == [
@@ -312,15 +324,15 @@ def test_moving_a_chat_there_says_who_reads_it(bobs: Client, roses: Project, bob
 def test_a_member_leaves_with_their_chats(
     bobs: Client, roses: Project, bob: User, chat: Chat
 ) -> None:
-    let(roses, may_add=True, person=bob)
+    share_with(roses, may_add=True, person=bob)
     mine = chat(bob, "Mine")
     address = f"/projects/{roses.pk}/leave/"
     assert bobs.post(address).status_code == 302
     mine.refresh_from_db()
-    assert (mine.project, sidebar_of(bob)) == (None, {})
+    assert (mine.project, list_sidebar_projects(bob)) == (None, {})
     assert AuditEvent.objects.latest("sequence").action == "project.left"
     assert bobs.post(address).status_code == 404
-    let(roses)
+    share_with(roses)
     assert bobs.post(address).headers["Location"] == f"/projects/{roses.pk}/"  # as everyone
 
 
@@ -334,7 +346,7 @@ def test_the_lists_take_as_many_queries_with_any_number_of_projects(
     with django_assert_num_queries(1):
         lists.projects(bob)
     for number in range(5):
-        let(alice.projects.create(name=f"{number}"), person=bob)
+        share_with(alice.projects.create(name=f"{number}"), person=bob)
     with django_assert_num_queries(1):
         assert len(lists.projects(bob)) == 5
 
@@ -343,6 +355,6 @@ def test_own_projects_are_never_crowded_out(alice: User, bob: User) -> None:
     bob.projects.create(name="Zinnias")
     shared = [Project(user=alice, name=f"{number}") for number in range(310)]
     Project.objects.bulk_create(shared)
-    ProjectMember.objects.bulk_create([ProjectMember(target=one) for one in shared])
-    shown = lists.projects(bob)
-    assert (shown[0].name, len(shown)) == ("Zinnias", 300)
+    ProjectMember.objects.bulk_create([ProjectMember(target=project) for project in shared])
+    listed_projects = lists.projects(bob)
+    assert (listed_projects[0].name, len(listed_projects)) == ("Zinnias", 300)

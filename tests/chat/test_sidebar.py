@@ -12,7 +12,7 @@ from chatapp.chat import sidebar
 from chatapp.models import Upstream, User
 from chatapp.models.conversations.lists import PAGE
 from tests.support.clock import HOUR, Step
-from tests.support.stored import answered, started_by
+from tests.support.stored import new_conversation, store_turn
 
 
 @pytest.fixture
@@ -20,8 +20,8 @@ def pages_of_two(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sidebar, "PAGE", 2)
 
 
-def titles(browser: Client, asked: dict[str, str]) -> list[str]:
-    listed = browser.get("/conversations/", asked).content.decode()
+def titles(browser: Client, query: dict[str, str]) -> list[str]:
+    listed = browser.get("/conversations/", query).content.decode()
     return list(dict.fromkeys(re.findall(r"Chat \d+", listed)))
 
 
@@ -31,7 +31,7 @@ def test_pages_above_below_and_from_a_row(alice: User, alices: Client) -> None:
         alice.conversations.create(title=f"Chat {number}", updated_at=now - timedelta(hours=number))
         for number in range(PAGE + 2)
     ]
-    every = [one.title for one in made]
+    every = [chat.title for chat in made]
     place = {"id": str(made[-3].pk)}
     used = made[-3].updated_at.isoformat()
     assert titles(alices, {}) == every[:-2]
@@ -42,14 +42,14 @@ def test_pages_above_below_and_from_a_row(alice: User, alices: Client) -> None:
 
 def pages(browser: Client) -> Iterator[list[str]]:
     """Yield the titles of each page of the sidebar, requested as the page's script does."""
-    asked: dict[str, str] = {}
+    query: dict[str, str] = {}
     while True:
-        listed = browser.get("/conversations/", asked).content.decode()
+        listed = browser.get("/conversations/", query).content.decode()
         yield re.findall(r"Chat \d+", re.sub(r"<button.*?</button>", "", listed))
         more = re.search(r'"before": "([^"]+)", "id": "([^"]+)"', listed)
         if not more:
             return
-        asked = {"before": more[1], "id": more[2]}
+        query = {"before": more[1], "id": more[2]}
 
 
 def test_conversations_with_equal_timestamps_are_each_listed_once(
@@ -63,18 +63,18 @@ def test_conversations_with_equal_timestamps_are_each_listed_once(
 
 
 def test_the_conversation_just_used_is_first_even_if_the_clock_stepped_back(
-    alice: User, alices: Client, connected: Upstream, clock: Step
+    alice: User, alices: Client, saved_upstream: Upstream, clock: Step
 ) -> None:
-    first, second = started_by(alice, "Chat 1"), started_by(alice, "Chat 2")
-    _, reply = answered(first, connected, "One?")
-    answered(second, connected, "Two?")
+    first, second = new_conversation(alice, "Chat 1"), new_conversation(alice, "Chat 2")
+    _, reply = store_turn(first, saved_upstream, "One?")
+    store_turn(second, saved_upstream, "Two?")
     clock(-HOUR)
-    answered(first, connected, "Three?", reply)
+    store_turn(first, saved_upstream, "Three?", reply)
     assert list(dict.fromkeys(next(pages(alices)))) == ["Chat 1", "Chat 2"]
-    answered(started_by(alice, "Chat 3"), connected, "Four?")
+    store_turn(new_conversation(alice, "Chat 3"), saved_upstream, "Four?")
     assert list(dict.fromkeys(next(pages(alices)))) == ["Chat 3", "Chat 1", "Chat 2"]
 
 
-@pytest.mark.parametrize("asked", ["before=soon", "before=2026-01-01", "before=2026-01-01&id=x"])
-def test_invalid_parameters_still_return_a_list(alices: Client, asked: str) -> None:
-    assert alices.get(f"/conversations/?{asked}").status_code == 200
+@pytest.mark.parametrize("query", ["before=soon", "before=2026-01-01", "before=2026-01-01&id=x"])
+def test_invalid_parameters_still_return_a_list(alices: Client, query: str) -> None:
+    assert alices.get(f"/conversations/?{query}").status_code == 200

@@ -23,7 +23,7 @@ from tests.support.fake_upstream import (
     role,
     usage,
 )
-from tests.support.stored import saved
+from tests.support.stored import load_reply
 from tests.support.tab import Tab
 
 READING = SyncToAsync.single_thread_executor
@@ -37,7 +37,7 @@ async def test_a_prompt_is_answered_and_both_are_saved(tab: Tab, upstream: FakeU
     )
     reply = await tab.ask("Why is the sky blue?")
     await tab.until_ended()
-    message = await saved(reply)
+    message = await load_reply(reply)
     assert message.ending == "complete"
     assert (message.reasoning, message.content) == ("Rayleigh.", "It scatters.")
     assert message.response_id == "chatcmpl-1"
@@ -56,34 +56,34 @@ async def test_the_first_turn_shows_the_review_policy_it_started_under(tab: Tab)
 
 
 async def test_a_turn_makes_two_trips_to_the_database(
-    tab: Tab, connected: Upstream, monkeypatch: pytest.MonkeyPatch
+    tab: Tab, saved_upstream: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Once to store it and once at its end. Each round trip costs as much as what it writes."""
-    upstream = f"{connected.pk}/{MODEL}"
+    upstream = f"{saved_upstream.pk}/{MODEL}"
     await worker().catalogue.offers(wait_for_all=True)  # as a page does to list the models
     await tab.ask("One", model=upstream)
     await tab.until_ended()
     await worker().until_saved()
-    await worker().titles.until_given()
+    await worker().titles.until_written()
     conversation = str((await Conversation.objects.aget()).pk)
     submit, trips = ThreadPoolExecutor.submit, []
 
-    def counted(thread: ThreadPoolExecutor, *work: Any) -> Future[Any]:
+    def count_submit(thread: ThreadPoolExecutor, *work: Any) -> Future[Any]:
         trips.append(thread) if thread in (storing.thread, READING) else None
         return submit(thread, *work)
 
-    monkeypatch.setattr(ThreadPoolExecutor, "submit", counted)
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", count_submit)
     await tab.ask("Two", conversation=conversation, model=upstream)
     await tab.until_ended()
     await worker().until_saved()
-    await worker().titles.until_given()
+    await worker().titles.until_written()
     assert len(trips) == 2
 
 
 async def test_the_upstream_gets_the_key_the_model_and_the_thread(
-    tab: Tab, upstream: FakeUpstream, connected: Upstream
+    tab: Tab, upstream: FakeUpstream, saved_upstream: Upstream
 ) -> None:
-    model = f"{connected.pk}/google/gemini-3-flash"
+    model = f"{saved_upstream.pk}/google/gemini-3-flash"
     await tab.ask("One", model=model)
     await tab.until_ended()
     first = await Conversation.objects.aget()
@@ -131,7 +131,7 @@ async def test_only_one_reply_runs_in_a_conversation_at_a_time(
     pause = Pause()
     upstream.script(role(), delta("Half"), pause, finish(), done())
     reply = await tab.ask()
-    conversation = str((await saved(reply)).conversation_id)
+    conversation = str((await load_reply(reply)).conversation_id)
     prompt = str(uuid4())
     await tab.send(action="prompt", message="And?", conversation=conversation, prompt=prompt)
     assert f'data-prompt="{prompt}"' in await tab.until("still being written")
@@ -149,8 +149,10 @@ async def test_without_a_model_the_prompt_is_refused_and_returned(
         assert f'data-prompt="{prompt}"' in await tab.until("No model is available")
 
 
-async def test_a_person_without_access_to_a_model_is_told_so(tab: Tab, connected: Upstream) -> None:
-    await AccessRule.objects.acreate(upstream=connected)  # gives access to nobody
+async def test_a_person_without_access_to_a_model_is_told_so(
+    tab: Tab, saved_upstream: Upstream
+) -> None:
+    await AccessRule.objects.acreate(upstream=saved_upstream)  # gives access to nobody
     await tab.send(action="prompt", message="Hello", prompt=str(uuid4()))
     await tab.until("have access to any model. Ask your administrator for one.")
 
@@ -159,55 +161,55 @@ NOT_OFFERED = "This model is no longer available. Choose another."
 
 
 async def test_a_model_the_administrator_no_longer_offers_is_refused(
-    tab: Tab, connected: Upstream, upstream: FakeUpstream
+    tab: Tab, saved_upstream: Upstream, upstream: FakeUpstream
 ) -> None:
     upstream.models = ["one", "two"]
-    reply = await tab.ask("Hello", model=f"{connected.pk}/one")
+    reply = await tab.ask("Hello", model=f"{saved_upstream.pk}/one")
     await tab.until_ended()
     await Upstream.objects.aupdate(offered_models="two\nthree")
-    asked = len(upstream.chat_requests)
+    request_count = len(upstream.chat_requests)
     for refused in ("one", "tw", "two three", "TWO", "two/"):
-        chosen = {"model": f"{connected.pk}/{refused}"}
+        chosen = {"model": f"{saved_upstream.pk}/{refused}"}
         await tab.send(action="prompt", message="Hello", **chosen)
         await tab.until(NOT_OFFERED)
         await tab.send(action="retry", reply=str(reply), **chosen)
         await tab.until(NOT_OFFERED)
-    assert len(upstream.chat_requests) == asked
+    assert len(upstream.chat_requests) == request_count
     assert await Message.objects.acount() == 2
-    await tab.send(action="retry", reply=str(reply), model=f"{connected.pk}/two")
+    await tab.send(action="retry", reply=str(reply), model=f"{saved_upstream.pk}/two")
     await tab.until_ended()
 
 
 async def test_a_model_the_upstream_does_not_list_is_refused(
-    tab: Tab, connected: Upstream, upstream: FakeUpstream
+    tab: Tab, saved_upstream: Upstream, upstream: FakeUpstream
 ) -> None:
     upstream.models = ["one", "two"]
     await worker().catalogue.offers()
-    asked = len(upstream.chat_requests)
-    await tab.send(action="prompt", message="Hello", model=f"{connected.pk}/three")
+    request_count = len(upstream.chat_requests)
+    await tab.send(action="prompt", message="Hello", model=f"{saved_upstream.pk}/three")
     await tab.until(NOT_OFFERED)
-    await tab.send(action="retry", reply=str(uuid4()), model=f"{connected.pk}/three")
+    await tab.send(action="retry", reply=str(uuid4()), model=f"{saved_upstream.pk}/three")
     await tab.until(NOT_OFFERED)
-    assert len(upstream.chat_requests) == asked
-    await tab.ask("Hello", model=f"{connected.pk}/two")
+    assert len(upstream.chat_requests) == request_count
+    await tab.ask("Hello", model=f"{saved_upstream.pk}/two")
 
 
 async def test_a_model_the_upstream_lists_only_now_is_accepted(
-    tab: Tab, connected: Upstream, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
+    tab: Tab, saved_upstream: Upstream, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another process, which knew the newer list, drew the page."""
     upstream.models = ["one"]
     await worker().catalogue.offers()
     upstream.models = ["one", "two"]
-    await tab.send(action="prompt", message="Hello", model=f"{connected.pk}/two")
+    await tab.send(action="prompt", message="Hello", model=f"{saved_upstream.pk}/two")
     await tab.until(NOT_OFFERED)
     monkeypatch.setattr(catalogue, "RETRY_SECONDS", 0)
-    await tab.ask("Hello", model=f"{connected.pk}/two")
+    await tab.ask("Hello", model=f"{saved_upstream.pk}/two")
 
 
 async def test_an_upstream_that_lists_nothing_accepts_any_model(
-    tab: Tab, connected: Upstream, upstream: FakeUpstream
+    tab: Tab, saved_upstream: Upstream, upstream: FakeUpstream
 ) -> None:
     upstream.fail_models(404, {"error": {"message": "no such page"}})
     await worker().catalogue.offers()
-    await tab.ask("Hello", model=f"{connected.pk}/any")
+    await tab.ask("Hello", model=f"{saved_upstream.pk}/any")

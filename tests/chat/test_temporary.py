@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 async def short_grace(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch, connected: Upstream
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, saved_upstream: Upstream
 ) -> AsyncIterator[None]:
     """A very short grace period for closed tabs, and a long one for lost connections."""
     monkeypatch.setattr(temporaries, "MIN_SECONDS", 0.05)
@@ -46,9 +46,9 @@ async def until_gone(conversation: UUID) -> None:
 
 
 async def test_a_temporary_chat_ends_with_its_tab_but_its_cost_is_kept(
-    alices: Client, alice: User, upstream: FakeUpstream, connected: Upstream
+    alices: Client, alice: User, upstream: FakeUpstream, saved_upstream: Upstream
 ) -> None:
-    await Installation(pk=1, title_upstream=connected, title_model="small").asave()
+    await Installation(pk=1, title_upstream=saved_upstream, title_model="small").asave()
     async with Tab(alices) as tab:
         conversation = await temporary_chat(tab, upstream)
         assert (conversation.title, conversation.is_temporary) == ("Temporary chat", True)
@@ -111,11 +111,11 @@ async def test_a_tab_in_another_process_keeps_the_chat(
     async with Tab(alices) as tab:
         conversation = await temporary_chat(tab, upstream)
         there = await Process.objects.acreate(pid=1, place="there", is_alone=False)
-        await sync_to_async(rows.hold)(conversation.pk, there.pk)
+        await sync_to_async(rows.add_hold)(conversation.pk, there.pk)
     await asyncio.sleep(0.2)
     await worker().temporaries.until_done()
     assert await Conversation.objects.filter(pk=conversation.pk).aexists()
-    assert await sync_to_async(rows.let_go)(conversation.pk, there.pk)
+    assert await sync_to_async(rows.release_hold)(conversation.pk, there.pk)
 
 
 async def test_a_page_being_loaded_keeps_the_chat(
@@ -197,8 +197,8 @@ async def test_a_kept_chat_stays_and_every_tab_is_updated(
         assert "data-temporary" not in frame
     await asyncio.sleep(0.2)
     await worker().temporaries.until_done()
-    kept = await Conversation.objects.aget()
-    assert (kept.title, kept.is_temporary) == ("Why is the sky blue?", False)
+    kept_chat = await Conversation.objects.aget()
+    assert (kept_chat.title, kept_chat.is_temporary) == ("Why is the sky blue?", False)
 
 
 def test_bob_cannot_keep_alices_chat(alice: User, bobs: Client) -> None:

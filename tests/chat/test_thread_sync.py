@@ -1,4 +1,4 @@
-"""What a tab shows when it opens, reconnects or moves on while a reply is running."""
+"""The content of a tab that opens, reconnects or moves on while a reply is running."""
 
 from collections.abc import Awaitable, Callable
 
@@ -14,7 +14,7 @@ from chatapp.realtime.worker import worker
 from chatapp.rendering import pool
 from tests.chat.browsing import Browsing
 from tests.support.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
-from tests.support.stored import saved
+from tests.support.stored import load_reply
 from tests.support.tab import Tab
 
 pytestmark = pytest.mark.django_db
@@ -30,7 +30,7 @@ async def test_a_tab_that_reconnects_in_time_gets_a_snapshot_and_what_follows(
     upstream.script(role(), delta("Half of "), pause, delta("it"), finish(), done())
     reply = await tab.ask()
     await tab.until("Half of")
-    conversation = (await saved(reply)).conversation_id
+    conversation = (await load_reply(reply)).conversation_id
     await tab.close(1001)
     async with Tab(alices, conversation=conversation, head=reply, ending="streaming") as again:
         snapshot = await again.until("Half of")
@@ -40,13 +40,13 @@ async def test_a_tab_that_reconnects_in_time_gets_a_snapshot_and_what_follows(
     followed = "".join(again.frames[again.frames.index(snapshot) + 1 :])
     assert "Half of" not in followed
     assert "> it<" in followed
-    assert (await saved(reply)).ending == "complete"
+    assert (await load_reply(reply)).ending == "complete"
 
 
 async def test_a_page_that_missed_the_ending_is_updated(tab: Tab, alices: Client) -> None:
     reply = await tab.ask()
     await tab.until_ended()
-    conversation = (await saved(reply)).conversation_id
+    conversation = (await load_reply(reply)).conversation_id
     async with Tab(alices, conversation=conversation, head=reply, ending="streaming") as late:
         frame = await late.until("Packets in flight")
     assert 'data-ending="complete"' in frame
@@ -58,13 +58,13 @@ async def test_a_second_tab_keeps_the_reply_alive(
     pause = Pause()
     upstream.script(role(), delta("Half of "), pause, delta("it"), finish(), done())
     reply = await tab.ask()
-    conversation = (await saved(reply)).conversation_id
+    conversation = (await load_reply(reply)).conversation_id
     async with Tab(alices, conversation=conversation, head=reply) as second:
         await second.until("data-reply")
         await tab.close(1001)
         pause.release()
         await second.until_ended()
-    assert (await saved(reply)).ending == "complete"
+    assert (await load_reply(reply)).ending == "complete"
 
 
 async def test_moving_to_another_conversation_keeps_the_reply_running(
@@ -75,12 +75,12 @@ async def test_moving_to_another_conversation_keeps_the_reply_running(
     reply = await tab.ask()
     await tab.until("Half of")
     await tab.send(action="watch")
-    conversation = (await saved(reply)).conversation_id
+    conversation = (await load_reply(reply)).conversation_id
     await tab.send(action="nonsense")
     await tab.until("Reload")
     pause.release()
     await tab.until(f"delete target:#running-{conversation}")
-    assert (await saved(reply)).content == "Half of it"
+    assert (await load_reply(reply)).content == "Half of it"
 
 
 async def test_a_tab_opened_during_a_database_outage_is_drawn_afterwards(
@@ -91,7 +91,7 @@ async def test_a_tab_opened_during_a_database_outage_is_drawn_afterwards(
     upstream.script(role(), delta("Half "), pause, delta("of it"), end, finish(), done())
     reply = await tab.ask()
     await tab.until("Half")
-    conversation = (await saved(reply)).conversation_id
+    conversation = (await load_reply(reply)).conversation_id
     with monkeypatch.context() as away:
         away.setattr(NullHeartbeat, "database_answers", False)
         second = Tab(alices, conversation=conversation, head=reply, ending="streaming")
@@ -117,13 +117,13 @@ async def test_changes_during_a_database_outage_are_shown_afterwards(
     before = len(tab.frames)
     with monkeypatch.context() as away:
         away.setattr(NullHeartbeat, "database_answers", False)
-        await viewer.catch_up((await saved(reply)).conversation_id, redraw=redraw)
+        await viewer.catch_up((await load_reply(reply)).conversation_id, redraw=redraw)
     assert "Packets in flight" in await tab.until(f"reply-{reply}")
     assert sum(f"reply-{reply}" in frame for frame in tab.frames[before:]) == 1
 
 
 @pytest.fixture
-def client(alice: User, connected: Upstream, generations_end: None) -> AsyncClient:
+def client(alice: User, saved_upstream: Upstream, generations_end: None) -> AsyncClient:
     client = AsyncClient(headers={"host": "localhost"})
     client.force_login(alice)
     return client
@@ -133,13 +133,13 @@ def hold(monkeypatch: pytest.MonkeyPatch, module: object, name: str, do: Act) ->
     """Run `do` before the first call of a function returns."""
     function = getattr(module, name)
 
-    async def held(*given: object) -> object:
-        result = await function(*given)
+    async def call_and_act(*arguments: object) -> object:
+        result = await function(*arguments)
         monkeypatch.setattr(module, name, function)
         await do()
         return result
 
-    monkeypatch.setattr(module, name, held)
+    monkeypatch.setattr(module, name, call_and_act)
 
 
 async def test_a_turn_is_not_added_below_a_branch_the_tab_moved_to_meanwhile(
@@ -151,24 +151,31 @@ async def test_a_turn_is_not_added_below_a_branch_the_tab_moved_to_meanwhile(
     await sender.until_ended()
     path = f"/c/{sender.page.form()['conversation']}/"
     await stepper.open(path)
-    prompt = sender.shown[0][0]
+    prompt = sender.shown_messages[0][0]
     await sender.ask("Second", action="edit", edited=prompt)
     await sender.until_ended()
 
     async def step() -> None:
-        [button] = [one for one in stepper.buttons("step") if prompt in one.attributes["hx-vals"]]
+        [button] = [
+            candidate
+            for candidate in stepper.buttons("step")
+            if prompt in candidate.attributes["hx-vals"]
+        ]
         await stepper.press(button)
         await stepper.until_done()
-        assert stepper.shown[0][1] == "First"
+        assert stepper.shown_messages[0][1] == "First"
 
     await stepper.until_done()
-    hold(monkeypatch, pool, "arendered", step)
+    hold(monkeypatch, pool, "arender_texts", step)
     await sender.ask("Third")
     await sender.until_ended()
     await stepper.until_done()
-    await sender.open(f"{path}?at={stepper.shown[-1][0]}")
-    assert [text for _, text, ending, _ in sender.shown if not ending] == ["Second", "Third"]
-    assert stepper.shown == sender.shown
+    await sender.open(f"{path}?at={stepper.shown_messages[-1][0]}")
+    assert [text for _, text, ending, _ in sender.shown_messages if not ending] == [
+        "Second",
+        "Third",
+    ]
+    assert stepper.shown_messages == sender.shown_messages
     await sender.close()
     await stepper.close()
 
@@ -190,14 +197,14 @@ async def test_a_tab_that_was_shown_more_meanwhile_is_compared_again(
     ]
 
     async def edit() -> None:
-        await sender.ask("Second", action="edit", edited=sender.shown[0][0])
+        await sender.ask("Second", action="edit", edited=sender.shown_messages[0][0])
         await sender.until_ended()
 
-    hold(monkeypatch, thread_loader, "drawn", edit)
+    hold(monkeypatch, thread_loader, "draw_thread", edit)
     await late.catch_up(next(iter(worker().viewers.conversations())))
     await lagging.until_done()
     await sender.open(path)
-    assert lagging.shown == sender.shown
+    assert lagging.shown_messages == sender.shown_messages
     await sender.close()
     await lagging.close()
 
@@ -209,7 +216,7 @@ async def test_a_tab_with_an_outdated_title_shows_the_new_one(
     """It is renamed before the tab connects, or while the tab's messages are drawn."""
     reply = await tab.ask()
     await tab.until_ended()
-    conversation = (await saved(reply)).conversation
+    conversation = (await load_reply(reply)).conversation
 
     async def rename() -> None:
         await database_sync_to_async(conversation.rename)("Renamed")
@@ -217,7 +224,7 @@ async def test_a_tab_with_an_outdated_title_shows_the_new_one(
         await tab.until("Renamed")
 
     if is_late:
-        hold(monkeypatch, thread_loader, "drawn", rename)
+        hold(monkeypatch, thread_loader, "draw_thread", rename)
     else:
         await rename()
     async with Tab(alices, conversation=conversation.pk, head=reply, ending="complete") as late:
@@ -231,7 +238,7 @@ async def test_a_tab_opened_while_its_conversation_is_deleted_shows_a_new_chat(
 ) -> None:
     reply = await tab.ask()
     await tab.until_ended()
-    conversation = (await saved(reply)).conversation
+    conversation = (await load_reply(reply)).conversation
     pk = conversation.pk
 
     async def delete() -> None:
@@ -239,6 +246,6 @@ async def test_a_tab_opened_while_its_conversation_is_deleted_shows_a_new_chat(
         worker().conversation_changed(conversation.user_id, pk)
         await tab.until("data-gone")
 
-    hold(monkeypatch, thread_loader, "drawn", delete)
+    hold(monkeypatch, thread_loader, "draw_thread", delete)
     async with Tab(alices, conversation=pk, head=reply, ending="complete") as late:
         assert str(pk) in await late.until("data-gone")

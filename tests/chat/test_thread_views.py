@@ -12,7 +12,7 @@ from django.utils import timezone
 from chatapp.chat import thread_views
 from chatapp.models import Conversation, Message, Upstream, User
 from chatapp.rendering import fragments
-from tests.support.stored import answered, end, reply_of, started_by
+from tests.support.stored import build_reply, end, new_conversation, store_turn
 from tests.support.tab import Tab
 
 pytestmark = pytest.mark.django_db
@@ -58,10 +58,10 @@ async def test_the_parts_of_a_thread_fit_together(
     _, page = await get(alices, f"{path}?at={long[150]}")
     assert f'data-at="{long[150]}"' in page
     assert f'name="parent" value="{long[-1]}"' in page  # a prompt follows the thread's end
-    shown = numbers(page.partition('id="messages"')[2])
-    _, before = await get(alices, f"{path}earlier/?before={long[shown[0]]}")
-    _, after = await get(alices, f"{path}later/?after={long[shown[-1]]}")
-    assert [*numbers(before), *shown, *numbers(after)] == list(range(96, 206))
+    middle = numbers(page.partition('id="messages"')[2])
+    _, before = await get(alices, f"{path}earlier/?before={long[middle[0]]}")
+    _, after = await get(alices, f"{path}later/?after={long[middle[-1]]}")
+    assert [*numbers(before), *middle, *numbers(after)] == list(range(96, 206))
     assert 'class="edge earlier"' in before
     assert 'class="edge later"' in after
     _, first = await get(alices, f"{path}earlier/?before={long[20]}")
@@ -159,21 +159,23 @@ async def test_stepping_shows_another_branch_and_remembers_it(tab: Tab, alices: 
 
 
 @pytest.fixture
-def branches(alice: User, connected: Upstream) -> list[tuple[Message, Message]]:
+def branches(alice: User, saved_upstream: Upstream) -> list[tuple[Message, Message]]:
     """Two turns that follow the same reply; the newer one was read last."""
-    conversation = started_by(alice)
-    _, root = answered(conversation, connected, "root")
-    return [answered(conversation, connected, text, root) for text in ("older", "newer")]
+    conversation = new_conversation(alice)
+    _, root = store_turn(conversation, saved_upstream, "root")
+    return [store_turn(conversation, saved_upstream, text, root) for text in ("older", "newer")]
 
 
 @pytest.fixture
-def several(alice: User, connected: Upstream) -> list[Message]:
+def several(alice: User, saved_upstream: Upstream) -> list[Message]:
     """A prompt and three replies side by side."""
-    others = [(connected, "m1"), (connected, "m2")]
-    asked = started_by(alice).ask(uuid4(), "Why?", None, connected, "m", uuid4(), others=others)
-    for reply in asked[1:]:
-        end(reply, reply_of("So."))
-    return asked
+    others = [(saved_upstream, "m1"), (saved_upstream, "m2")]
+    replies = new_conversation(alice).ask(
+        uuid4(), "Why?", None, saved_upstream, "m", uuid4(), others=others
+    )
+    for reply in replies[1:]:
+        end(reply, build_reply("So."))
+    return replies
 
 
 @pytest.mark.usefixtures("generations_end")
@@ -183,7 +185,7 @@ async def test_opening_a_branch_makes_it_the_last_read_one(
 ) -> None:
     (prompt, reply), (other, newest) = branches
     path = prompt.conversation.get_absolute_url()
-    for query, shown, last in (
+    for query, expected, last in (
         ("", other, newest),
         (f"?{by}={prompt.pk}", prompt, reply),
         ("", prompt, reply),  # also after a reload and on another device
@@ -192,10 +194,13 @@ async def test_opening_a_branch_makes_it_the_last_read_one(
         ("", other, newest),
     ):
         _, page = await get(alices, path + query)
-        assert (f"m-{shown.pk}" in page, f'name="parent" value="{last.pk}"' in page) == (True, True)
+        assert (f"m-{expected.pk}" in page, f'name="parent" value="{last.pk}"' in page) == (
+            True,
+            True,
+        )
         _, outline = await get(alices, f"{path}outline/")
         assert outline.count("<li>") == 2
-        assert str(shown.pk) in outline
+        assert str(expected.pk) in outline
 
 
 @pytest.mark.usefixtures("generations_end")
@@ -206,8 +211,13 @@ async def test_an_outline_shows_the_branch_of_its_page(
     (prompt, reply), (other, newest) = branches
     path = f"{prompt.conversation.get_absolute_url()}outline/"
     await Message.objects.filter(pk=newest.pk).aupdate(ending="streaming")
-    for parent, shown in ((reply.pk, prompt), (newest.pk, other), (uuid4(), other), ("x", other)):
-        assert str(shown.pk) in (await get(alices, f"{path}?parent={parent}"))[1]
+    for parent, expected in (
+        (reply.pk, prompt),
+        (newest.pk, other),
+        (uuid4(), other),
+        ("x", other),
+    ):
+        assert str(expected.pk) in (await get(alices, f"{path}?parent={parent}"))[1]
 
 
 @pytest.mark.usefixtures("generations_end")
@@ -241,6 +251,6 @@ def test_a_reply_saved_meanwhile_is_shown_as_saved(
     assert ended.head
     live = Message.objects.get(pk=ended.head.pk)
     live.ending, live.content = "streaming", ""
-    page = thread_views.html_of(ended, [fragments.ReplyView(live, [])])
+    page = thread_views.render_thread_page(ended, [fragments.ReplyView(live, [])])
     assert 'data-ending="streaming"' not in page
     assert numbers(page)[-1] == LENGTH - 1

@@ -23,7 +23,7 @@ from chatapp.models.platform.upstreams import DEMO
 from chatapp.realtime.worker import worker
 from tests.support.fake_upstream import FakeUpstream, Pause, Script
 from tests.support.page import parse
-from tests.support.stored import end, reply_of
+from tests.support.stored import build_reply, end
 
 pytestmark = pytest.mark.django_db
 
@@ -55,13 +55,13 @@ async def browser(user: User) -> AsyncClient:
 
 
 @pytest.fixture
-def conversation(alice: User, connected: Upstream) -> Conversation:
+def conversation(alice: User, saved_upstream: Upstream) -> Conversation:
     """Alice's conversation with one complete reply."""
     conversation = alice.conversations.create(title="The sky")
     _, reply = conversation.ask(
-        uuid4(), "Why is it *blue*?", None, connected, "some-model", uuid4()
+        uuid4(), "Why is it *blue*?", None, saved_upstream, "some-model", uuid4()
     )
-    end(reply, reply_of("It **scatters**."))
+    end(reply, build_reply("It **scatters**."))
     return conversation
 
 
@@ -80,17 +80,17 @@ async def test_a_page_compiles_its_sql_only_once(
     built: list[object] = []
     build = SQLCompiler.as_sql
 
-    def counted(self: SQLCompiler, *options: Any, **more: Any) -> Any:
+    def count_build(self: SQLCompiler, *options: Any, **more: Any) -> Any:
         built.append(self.query.model)
         return build(self, *options, **more)
 
     monkeypatch.setattr(prices, "FRESH_SECONDS", inf)  # or they are read again between the two
     await worker().catalogue.offers(wait_for_all=True)
-    await worker().catalogue.until_heard()  # or a new list makes the pages read them again
+    await worker().catalogue.wait_for_callbacks()  # or a new list makes the pages read them again
     for path in ("/", conversation.get_absolute_url()):
         assert (await alices.get(path)).status_code == 200
         with monkeypatch.context() as patched:
-            patched.setattr(SQLCompiler, "as_sql", counted)
+            patched.setattr(SQLCompiler, "as_sql", count_build)
             assert (await alices.get(path)).status_code == 200
     assert built == []
 
@@ -155,9 +155,11 @@ async def test_the_sidebar_lists_the_newest_first(alices: AsyncClient, alice: Us
     assert "<html" not in listed
 
 
-async def test_the_upstreams_models_can_be_chosen(alices: AsyncClient, connected: Upstream) -> None:
+async def test_the_upstreams_models_can_be_chosen(
+    alices: AsyncClient, saved_upstream: Upstream
+) -> None:
     page = (await alices.get("/")).content.decode()
-    value = f"{connected.pk}/google/gemini-3-flash"
+    value = f"{saved_upstream.pk}/google/gemini-3-flash"
     assert f'<option hx-ignore value="{value}" selected>google/gemini-3-flash</option>' in page
 
 
@@ -170,26 +172,26 @@ async def test_without_an_upstream_the_page_says_what_to_do(alices: AsyncClient)
 
 @pytest.mark.parametrize("path", ["/", "/models/"])
 async def test_without_access_people_learn_whom_to_ask_and_administrators_where_to_grant_it(
-    alices: AsyncClient, olives: AsyncClient, connected: Upstream, path: str
+    alices: AsyncClient, olives: AsyncClient, saved_upstream: Upstream, path: str
 ) -> None:
-    await AccessRule.objects.acreate(upstream=connected)  # nobody's
+    await AccessRule.objects.acreate(upstream=saved_upstream)  # nobody's
     to_ask = "You don't have access to any model. Ask your administrator for one."
-    for browser, told in (
+    for browser, beginning in (
         (alices, to_ask),
         (olives, "You don't have access to any model. Choose who"),
     ):
         offers = parse((await browser.get(path)).content.decode()).find(id="offers")
-        assert " ".join(offers.text.split()).startswith(told)
-        links = [one.attributes["href"] for one in offers.find_all("a")]
+        assert " ".join(offers.text.split()).startswith(beginning)
+        links = [link.attributes["href"] for link in offers.find_all("a")]
         assert links == (["/people/groups/#given-title"] if browser is olives else [])
-    connected.enabled = False
-    await connected.asave()
+    saved_upstream.enabled = False
+    await saved_upstream.asave()
     offers = parse((await alices.get(path)).content.decode()).find(id="offers")
     assert "No model is connected. Ask an administrator to connect one." in offers.text
 
 
 async def test_a_failed_model_list_is_reported_without_the_key(
-    alices: AsyncClient, connected: Upstream, upstream: FakeUpstream
+    alices: AsyncClient, saved_upstream: Upstream, upstream: FakeUpstream
 ) -> None:
     upstream.fail_models(401, {"error": {"message": "bad key sk-very-secret"}})
     page = (await alices.get("/")).content.decode()
@@ -199,7 +201,7 @@ async def test_a_failed_model_list_is_reported_without_the_key(
 
 
 async def test_a_refusal_without_a_message_is_reported_by_its_status(
-    alices: AsyncClient, connected: Upstream, upstream: FakeUpstream
+    alices: AsyncClient, saved_upstream: Upstream, upstream: FakeUpstream
 ) -> None:
     upstream.fail_models(404, {})
     page = (await alices.get("/")).content.decode()
@@ -207,41 +209,41 @@ async def test_a_refusal_without_a_message_is_reported_by_its_status(
 
 
 async def test_an_upstream_without_models_is_reported(
-    alices: AsyncClient, connected: Upstream, upstream: FakeUpstream
+    alices: AsyncClient, saved_upstream: Upstream, upstream: FakeUpstream
 ) -> None:
     upstream.models = []
     assert "Fake lists no models." in (await alices.get("/")).content.decode()
 
 
 async def test_named_models_are_offered_without_waiting_for_the_upstream(
-    alices: AsyncClient, connected: Upstream, upstream: FakeUpstream
+    alices: AsyncClient, saved_upstream: Upstream, upstream: FakeUpstream
 ) -> None:
     upstream.models_failure = Script((Pause(),))  # it never answers
     await Upstream.objects.aupdate(offered_models="one\ntwo = The second")
     page = (await alices.get("/")).content.decode()
-    assert f'value="{connected.pk}/one"' in page
-    assert f'value="{connected.pk}/two">The second</option>' in page
+    assert f'value="{saved_upstream.pk}/one"' in page
+    assert f'value="{saved_upstream.pk}/two">The second</option>' in page
     assert 'hx-trigger="load"' not in page  # no list is awaited
 
 
 async def test_a_new_chat_starts_with_the_administrators_model(
-    alices: AsyncClient, alice: User, connected: Upstream, upstream: FakeUpstream
+    alices: AsyncClient, alice: User, saved_upstream: Upstream, upstream: FakeUpstream
 ) -> None:
     upstream.models = ["one", "two", "three"]
-    await Installation.objects.acreate(pk=1, default_upstream=connected, default_model="two")
+    await Installation.objects.acreate(pk=1, default_upstream=saved_upstream, default_model="two")
 
-    async def chosen(path: str = "/") -> str:
+    async def read_chosen_model(path: str = "/") -> str:
         page = parse((await alices.get(path)).content.decode())
         [option] = page.find_all("select[name=model] option[selected]")
         return option.text
 
-    assert await chosen() == await chosen("/models/") == "two"
+    assert await read_chosen_model() == await read_chosen_model("/models/") == "two"
     conversation = await alice.conversations.acreate(title="Asked")
-    await sync_to_async(conversation.ask)(uuid4(), "Why?", None, connected, "three", uuid4())
-    assert await chosen() == await chosen("/models/") == "three"
+    await sync_to_async(conversation.ask)(uuid4(), "Why?", None, saved_upstream, "three", uuid4())
+    assert await read_chosen_model() == await read_chosen_model("/models/") == "three"
     await alice.conversations.all().adelete()
     await Installation.objects.aupdate(default_model="gone")
-    assert await chosen() == "one"
+    assert await read_chosen_model() == "one"
 
 
 async def test_the_notice_is_shown_as_text_on_each_new_chat(
@@ -256,7 +258,7 @@ async def test_the_notice_is_shown_as_text_on_each_new_chat(
 
 
 async def test_the_administrators_suggestions_replace_the_demos(
-    alices: AsyncClient, connected: Upstream
+    alices: AsyncClient, saved_upstream: Upstream
 ) -> None:
     page = (await alices.get("/")).content.decode()
     assert "data-suggestion" not in page
@@ -271,7 +273,7 @@ async def test_the_administrators_suggestions_replace_the_demos(
 
 
 async def test_the_demos_suggestions_appear_only_in_the_demo(
-    alices: AsyncClient, connected: Upstream
+    alices: AsyncClient, saved_upstream: Upstream
 ) -> None:
     await Upstream.objects.aupdate(name=DEMO, from_environment=True)
     assert "planets" in (await alices.get("/")).content.decode()
@@ -294,7 +296,7 @@ async def test_only_administrators_see_how_to_run_the_server(
 
 
 async def test_the_first_new_chat_says_what_closing_the_tab_does(
-    alice: User, alices: AsyncClient, connected: Upstream
+    alice: User, alices: AsyncClient, saved_upstream: Upstream
 ) -> None:
     assert CLOSING in (await alices.get("/")).content.decode()
     await User.objects.filter(pk=alice.pk).aupdate(finishes_replies=True)
@@ -302,6 +304,6 @@ async def test_the_first_new_chat_says_what_closing_the_tab_does(
     await User.objects.filter(pk=alice.pk).aupdate(finishes_replies=False)
     conversation = await Conversation.objects.acreate(user=alice, title="One")
     await conversation.messages.acreate(
-        role="assistant", upstream=connected, model="m", ending="complete"
+        role="assistant", upstream=saved_upstream, model="m", ending="complete"
     )
     assert CLOSING not in (await alices.get("/")).content.decode()

@@ -1,4 +1,4 @@
-"""Whose job a pool of fair threads runs next."""
+"""The order in which a pool of fair threads runs jobs."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -26,8 +26,8 @@ def make() -> Iterator[Make]:
         return made[-1]
 
     yield pool
-    for one in made:
-        one.stop()
+    for threads in made:
+        threads.stop()
 
 
 class Gate:

@@ -1,4 +1,4 @@
-"""Whose job begins next."""
+"""The order in which jobs begin."""
 
 import asyncio
 
@@ -13,13 +13,13 @@ async def begin_all(turns: Turns, *people: int) -> tuple[list[int], "list[asynci
     """Begin a job for each of these; return who has begun so far, and what ends each."""
     begun, may_end = list[int](), [asyncio.Event() for _ in people]
 
-    async def take(number: int, who: int) -> None:
-        async with turns.one(who):
+    async def run_job(number: int, who: int) -> None:
+        async with turns.take_turn(who):
             begun.append(who)
             await may_end[number].wait()
 
     for number, who in enumerate(people):
-        asyncio.create_task(take(number, who))  # noqa: RUF006 - ends with the test's loop
+        asyncio.create_task(run_job(number, who))  # noqa: RUF006 - ends with the test's loop
     await asyncio.sleep(0)
     return begun, may_end
 
@@ -49,7 +49,7 @@ async def test_a_persons_long_jobs_do_not_take_all_places() -> None:
 
 async def test_a_long_job_blocks_nobody() -> None:
     few = Turns(1, long_seconds=0.001, each=9)
-    async with few.one(ANN), asyncio.timeout(10), few.one(BEN), few.one(ANN):
+    async with few.take_turn(ANN), asyncio.timeout(10), few.take_turn(BEN), few.take_turn(ANN):
         pass
     assert [await few.begin(ANN)]
 
@@ -69,7 +69,7 @@ async def test_a_turn_can_be_ended_only_once() -> None:
 async def test_a_failed_or_cancelled_job_gives_its_place_back() -> None:
     few = Turns(1, long_seconds=60, each=1)
     with pytest.raises(ZeroDivisionError):
-        async with few.one(ANN):
+        async with few.take_turn(ANN):
             raise ZeroDivisionError
     first = await few.begin(ANN)
     leaving = [asyncio.create_task(few.begin(who)) for who in (ANN, BEN)]

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 
 from tests.costs.scene import Scene
-from tests.costs.table import Cost, Recorded
+from tests.costs.table import Cost, CostRecord
 from tests.support.fake_upstream import choice, done, finish, role
 
 MORE_RUNS = 3
@@ -57,7 +57,7 @@ ACTIONS: dict[str, Action] = {  # pages first, while there are 47 chats in the s
 }
 
 
-async def measure(scene: Scene, action: str, recorded: Recorded | None = None) -> Cost:
+async def measure(scene: Scene, action: str, recorded: CostRecord | None = None) -> Cost:
     """Return the least that the action costs in some runs after one that warms up.
 
     What the process does by the clock only adds to a cost, so the runs end with one that exceeds no

@@ -46,7 +46,7 @@ def _count_until_idle() -> Counter[str]:
         is_idle = _total(entries) - _total(before) < IDLE_CALLS
     calls: Counter[str] = Counter()
     for entry in entries:
-        calls[_name_of(entry.code)] += entry.callcount
+        calls[_name_function(entry.code)] += entry.callcount
     return calls
 
 
@@ -59,7 +59,7 @@ def _total(entries: list[Any]) -> int:
     return sum(entry.callcount for entry in entries)
 
 
-def _name_of(code: CodeType | str) -> str:
+def _name_function(code: CodeType | str) -> str:
     """Return the module's path with the function's name, or a builtin's name."""
     if isinstance(code, str):
         return _ADDRESS.sub("", code)

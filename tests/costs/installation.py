@@ -1,4 +1,4 @@
-"""What the counted app holds: run in a process of the app."""
+"""The content of the counted app; it runs in a process of the app."""
 
 import json
 
@@ -18,7 +18,7 @@ from chatapp.models import (
 )
 from chatapp.models.conversations.projects import ProjectMember
 from chatapp.models.sharing.shared_chats import Audience, Share
-from tests.support.stored import answered
+from tests.support.stored import store_turn
 
 CHATS, LONG_CHATS, TURNS = 47, 8, 10
 SEARCHED = "Aurora"  # the title of the only chat that a search finds
@@ -47,7 +47,7 @@ def furnish(username: str) -> str:
     return json.dumps(
         {
             "chat": f"/c/{short[0].pk}/",
-            "chats": [f"/c/{one.pk}/" for one in long],
+            "chats": [f"/c/{chat.pk}/" for chat in long],
             "project": str(project.pk),
             "preset": str(preset.pk),
             "shared": f"/s/{link}/",
@@ -60,7 +60,7 @@ def furnish(username: str) -> str:
 def make_chat(user: User, upstream: Upstream, title: str, turns: int) -> Conversation:
     chat, last = Conversation(user=user, title=title), None
     for number in range(turns):
-        _, last = answered(chat, upstream, f"{title}, question {number}?", last)
+        _, last = store_turn(chat, upstream, f"{title}, question {number}?", last)
     return chat
 
 

@@ -28,12 +28,12 @@ class CountedServer(Server):
 
     def count_calls(self) -> Counter[str]:
         """Return how often each function was called so far, once the server is idle."""
-        told = b""
+        received = b""
         with socket.socket(socket.AF_UNIX) as connection:
             connection.connect(f"{self.data_dir}/calls")
             while part := connection.recv(2**20):
-                told += part
-        return Counter(json.loads(told))
+                received += part
+        return Counter(json.loads(received))
 
 
 @dataclass
@@ -83,7 +83,7 @@ class Scene:
         """Count one page."""
         received: list[int] = []
         with self.server.visit(person or self.alice) as client, self.counting(received):
-            received.append(_length_of(client.get(path)))
+            received.append(_measure_length(client.get(path)))
 
     async def complete(self) -> None:
         """Count one request to the API."""
@@ -95,10 +95,10 @@ class Scene:
             body = {"model": model, "messages": [question]}
             with self.counting(received):
                 answer = client.post("/api/v1/chat/completions", json=body, headers=headers)
-                received.append(_length_of(answer))
+                received.append(_measure_length(answer))
 
 
-def _length_of(response: httpx.Response) -> int:
+def _measure_length(response: httpx.Response) -> int:
     assert response.status_code == 200, (response.url, response.status_code)
     return len(response.content)
 

@@ -14,7 +14,7 @@ MANY_CALLS = 10  # of a function that is recorded
 
 @dataclass(frozen=True)
 class Cost:
-    """What one action took: calls and statements in all of the server's threads, bytes that the
+    """The cost of one action: calls and statements in all of the server's threads, bytes that the
     browser got, before compression, and messages on the bus."""
 
     functions: Counter[str]
@@ -58,14 +58,14 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class Recorded:
+class CostRecord:
     """The figures of each action, and the calls of each function by action."""
 
     figures: dict[str, dict[str, int]]
     functions: dict[str, dict[str, int]]
 
     @classmethod
-    def read(cls) -> "Recorded":
+    def read(cls) -> "CostRecord":
         return cls(**json.loads(FILE.read_text()))
 
     def find_excesses(self, action: str, cost: Cost) -> Iterator[str]:
@@ -78,9 +78,9 @@ class Recorded:
             if value > recorded * MARGIN:
                 yield f"{action}: {value:,} {name}, recorded {recorded:,}"
                 if name == "calls":
-                    yield from self._grown(action, cost.functions)
+                    yield from self._find_growth(action, cost.functions)
 
-    def _grown(self, action: str, functions: Counter[str]) -> Iterator[str]:
+    def _find_growth(self, action: str, functions: Counter[str]) -> Iterator[str]:
         grown = Counter(
             {
                 function: calls - self.functions.get(function, {}).get(action, 0)

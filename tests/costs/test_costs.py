@@ -8,7 +8,7 @@ import pytest
 
 from tests.costs.actions import ACTIONS, measure
 from tests.costs.scene import open_scene
-from tests.costs.table import Cost, Recorded
+from tests.costs.table import Cost, CostRecord
 from tests.support.live import Site
 
 COUNTED_ON = (3, 11)  # other versions of Python make other calls
@@ -17,7 +17,7 @@ COUNTED_ON = (3, 11)  # other versions of Python make other calls
 @pytest.mark.skipif(sys.version_info[:2] != COUNTED_ON, reason="counted with Python 3.11")
 @pytest.mark.skipif("DATABASE_URL" in os.environ, reason="counted with SQLite")
 async def test_no_action_costs_more_than_its_record(site: Site) -> None:
-    recorded, excesses = Recorded.read(), []
+    recorded, excesses = CostRecord.read(), []
     with open_scene(site) as scene:
         for action in ACTIONS:
             cost = await measure(scene, action, recorded)
@@ -25,23 +25,23 @@ async def test_no_action_costs_more_than_its_record(site: Site) -> None:
     assert not excesses, "\n".join(excesses)
 
 
-def of(**calls: int) -> Cost:
+def build_cost(**calls: int) -> Cost:
     return Cost(Counter(calls), statements=10, bytes=100, messages=0)
 
 
-RECORDED = Recorded({"turn": {"calls": 100, "statements": 10, "bytes": 100, "messages": 0}}, {})
+RECORDED = CostRecord({"turn": {"calls": 100, "statements": 10, "bytes": 100, "messages": 0}}, {})
 
 
 def test_three_percent_more_is_allowed() -> None:
-    assert list(RECORDED.find_excesses("turn", of(ask=103))) == []
-    assert list(RECORDED.find_excesses("turn", of(ask=104)))
+    assert list(RECORDED.find_excesses("turn", build_cost(ask=103))) == []
+    assert list(RECORDED.find_excesses("turn", build_cost(ask=104)))
 
 
 def test_an_excess_names_the_functions_that_grew_most() -> None:
-    recorded = Recorded(RECORDED.figures, {"ask": {"turn": 90}, "save": {"turn": 10}})
-    said = list(recorded.find_excesses("turn", of(ask=91, save=20, look=30)))
-    assert said[0] == "turn: 141 calls, recorded 100"
-    assert said[1:] == ["    +30 look", "    +10 save", "    +1 ask"]
+    recorded = CostRecord(RECORDED.figures, {"ask": {"turn": 90}, "save": {"turn": 10}})
+    excesses = list(recorded.find_excesses("turn", build_cost(ask=91, save=20, look=30)))
+    assert excesses[0] == "turn: 141 calls, recorded 100"
+    assert excesses[1:] == ["    +30 look", "    +10 save", "    +1 ask"]
 
 
 def test_each_figure_has_a_ceiling() -> None:
@@ -54,7 +54,9 @@ def test_each_figure_has_a_ceiling() -> None:
 
 
 def test_an_action_without_a_record_fails() -> None:
-    assert list(RECORDED.find_excesses("tea", of())) == ["tea has no record: run make costs"]
+    assert list(RECORDED.find_excesses("tea", build_cost())) == [
+        "tea has no record: run make costs"
+    ]
 
 
 def test_statements_and_messages_are_told_by_their_functions() -> None:
@@ -74,5 +76,5 @@ def test_statements_and_messages_are_told_by_their_functions() -> None:
 
 
 def test_the_least_of_two_costs_has_the_lower_of_each_figure() -> None:
-    one, other = Cost(Counter(ask=5), 2, 9, 0), Cost(Counter(ask=4), 3, 8, 1)
-    assert one.least(other).figures == {"calls": 4, "statements": 2, "bytes": 8, "messages": 0}
+    first, second = Cost(Counter(ask=5), 2, 9, 0), Cost(Counter(ask=4), 3, 8, 1)
+    assert first.least(second).figures == {"calls": 4, "statements": 2, "bytes": 8, "messages": 0}

@@ -15,7 +15,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from chatapp import environment
 from tests.support.live import ROOT, Site, child_environment, free_port
-from tests.support.profile import sampled
+from tests.support.profile import sample_params
 
 pytestmark = pytest.mark.skipif(
     bool(os.environ.get("DATABASE_URL")), reason="is of SQLite, in a data directory"
@@ -37,23 +37,28 @@ class Installation:
         words = [sys.executable, "manage.py", command]
         if self.shell:
             words = ["unshare", "--mount", "sh", "-c", f'{self.shell} && exec "$@"', "sh", *words]
-        given = {"DATA_DIR": str(self.data_dir), "PORT": "0", "REDIS_URL": "", **self.environment}
+        variables = {
+            "DATA_DIR": str(self.data_dir),
+            "PORT": "0",
+            "REDIS_URL": "",
+            **self.environment,
+        }
         done = subprocess.run(
             words,
             cwd=ROOT,
-            env=child_environment(given),
+            env=child_environment(variables),
             capture_output=True,
             text=True,
             timeout=60,
             check=False,
         )
-        told = done.stdout + done.stderr
-        assert done.returncode == 1, told
-        assert "Traceback" not in told, told
-        return squeezed(told.replace("→", ""))
+        output = done.stdout + done.stderr
+        assert done.returncode == 1, output
+        assert "Traceback" not in output, output
+        return remove_spaces(output.replace("→", ""))
 
 
-def squeezed(text: str) -> str:
+def remove_spaces(text: str) -> str:
     """Remove spaces, since the doctor wraps its lines and long paths."""
     return "".join(text.split())
 
@@ -132,9 +137,9 @@ CASES: list[tuple[Callable[[Installation], None], str, str]] = [
 SLOW_OR_SIMILAR = (locked_database, full_disk_without_a_key, a_file_instead_and_a_key)
 
 
-@pytest.mark.parametrize("command", sampled(["serve", "migrate", "doctor"]))
+@pytest.mark.parametrize("command", sample_params(["serve", "migrate", "doctor"]))
 @pytest.mark.parametrize(
-    ("happen", "found", "remedy"),
+    ("happen", "problem", "remedy"),
     [
         pytest.param(
             *case,
@@ -148,7 +153,7 @@ def test_every_command_names_the_problem_and_its_remedy(
     site: Site,
     tmp_path: Path,
     happen: Callable[[Installation], None],
-    found: str,
+    problem: str,
     remedy: str,
     command: str,
 ) -> None:
@@ -160,9 +165,9 @@ def test_every_command_names_the_problem_and_its_remedy(
         pytest.skip("needs root, to make a disk or a file read-only or full")
     with installation.undoing:
         happen(installation)
-        told = installation.run(command)
-    assert squeezed(found.replace("DIR", str(installation.data_dir))) in told
-    assert squeezed(remedy) in told
+        output = installation.run(command)
+    assert remove_spaces(problem.replace("DIR", str(installation.data_dir))) in output
+    assert remove_spaces(remedy) in output
 
 
 def test_a_partially_written_secret_is_removed(
@@ -172,11 +177,11 @@ def test_a_partially_written_secret_is_removed(
     full = Path("/dev/full")
     if not full.exists():
         pytest.skip("needs /dev/full")
-    made = os.open
+    open_file = os.open
 
     def on_a_full_disk(path: Path, *flags: int) -> int:
-        os.close(made(path, *flags))
-        return made(full, os.O_WRONLY)
+        os.close(open_file(path, *flags))
+        return open_file(full, os.O_WRONLY)
 
     monkeypatch.setattr(os, "open", on_a_full_disk)
     with pytest.raises(ImproperlyConfigured, match="is full"):
@@ -189,7 +194,7 @@ def test_a_partially_written_secret_is_removed(
 @pytest.mark.parametrize("command", ["serve", "migrate"])
 def test_an_unreachable_postgresql_is_reported(tmp_path: Path, command: str) -> None:
     away = f"postgres://alice:hunter22@127.0.0.1:{free_port()}/chat"
-    told = Installation(tmp_path, environment={"DATABASE_URL": away}).run(command)
-    assert squeezed("The database can't be used: it can't be reached") in told
-    assert squeezed("Check that it is running and that DATABASE_URL points to it.") in told
-    assert "hunter22" not in told
+    output = Installation(tmp_path, environment={"DATABASE_URL": away}).run(command)
+    assert remove_spaces("The database can't be used: it can't be reached") in output
+    assert remove_spaces("Check that it is running and that DATABASE_URL points to it.") in output
+    assert "hunter22" not in output

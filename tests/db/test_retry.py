@@ -16,7 +16,7 @@ from chatapp.staff.people.forms import GroupForm, InvitationForm
 from chatapp.staff.people.log import record
 from chatapp.staff.review.labels import LabelForm
 from chatapp.staff.review.rule_forms import RuleForm
-from tests.staff.review.test_rules import WORDS, seal_of
+from tests.staff.review.test_rules import WORDS, read_seal
 
 pytestmark = pytest.mark.django_db
 
@@ -28,15 +28,15 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Meanwhile:
     """Return a function that makes something happen right after a form of a class was checked."""
 
     def meanwhile(kind: type[forms.BaseForm], happens: Callable[[], object]) -> None:
-        check, left = kind.is_valid, [happens]
+        check, pending = kind.is_valid, [happens]
 
-        def checked(form: forms.BaseForm) -> bool:
+        def check_and_interfere(form: forms.BaseForm) -> bool:
             is_valid = check(form)
-            if is_valid and left:
-                left.pop()()
+            if is_valid and pending:
+                pending.pop()()
             return is_valid
 
-        monkeypatch.setattr(kind, "is_valid", checked)
+        monkeypatch.setattr(kind, "is_valid", check_and_interfere)
 
     return meanwhile
 
@@ -59,17 +59,17 @@ def test_a_label_name_that_was_just_taken_is_refused(olives: Client, meanwhile: 
 
 
 def test_a_rule_name_that_was_just_taken_is_refused(olives: Client, meanwhile: Meanwhile) -> None:
-    seal = seal_of(olives.post("/review/rules/add/", WORDS).text)
+    seal = read_seal(olives.post("/review/rules/add/", WORDS).text)
     taken = {"name": WORDS["name"], "kind": "words", "text": "x"}
     meanwhile(RuleForm, lambda: ReviewRule.objects.create(**taken))
     page = olives.post("/review/rules/add/", WORDS | {"seal": seal}).text
     assert "A rule with this name already exists." in page
     other = ReviewRule.objects.create(name="other", kind="words", text="x")
     address = f"/review/rules/{other.pk}/"
-    wanted = WORDS | {"name": "third"}
-    seal = seal_of(olives.post(address, wanted).text)
+    fields = WORDS | {"name": "third"}
+    seal = read_seal(olives.post(address, fields).text)
     meanwhile(RuleForm, lambda: ReviewRule.objects.create(**taken | {"name": "third"}))
-    page = olives.post(address, wanted | {"seal": seal}).text
+    page = olives.post(address, fields | {"seal": seal}).text
     assert "A rule with this name already exists." in page
     assert not AuditEvent.objects.filter(action="reviewrule.changed").exists()
 
@@ -78,10 +78,10 @@ def test_a_rule_name_that_was_just_taken_is_refused(olives: Client, meanwhile: M
 def test_a_chosen_group_that_was_just_deleted_is_refused(
     olives: Client, meanwhile: Meanwhile
 ) -> None:
-    gone = Group.objects.create(name="Gone")
-    meanwhile(InvitationForm, Group.objects.filter(pk=gone.pk).delete)
-    sent = {"days": "7", "uses": "1", "group": str(gone.pk)}
-    assert "Select a valid choice" in olives.post("/people/invitations/", sent).text
+    group = Group.objects.create(name="Gone")
+    meanwhile(InvitationForm, Group.objects.filter(pk=group.pk).delete)
+    fields = {"days": "7", "uses": "1", "group": str(group.pk)}
+    assert "Select a valid choice" in olives.post("/people/invitations/", fields).text
 
 
 @pytest.mark.django_db(transaction=True)
@@ -89,15 +89,15 @@ def test_saving_a_persons_groups_is_retried_if_one_was_just_deleted(
     olives: Client, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     group = Group.objects.create(name="Readers")
-    left = ["DELETE FROM auth_group WHERE id = %s"]
+    pending = ["DELETE FROM auth_group WHERE id = %s"]
 
-    def deleted(*recorded: Any, **detail: Any) -> None:
+    def record_and_delete(*recorded: Any, **detail: Any) -> None:
         record(*recorded, **detail)
-        if left:
+        if pending:
             with connection.cursor() as cursor:
-                cursor.execute(left.pop(), [group.pk])
+                cursor.execute(pending.pop(), [group.pk])
 
-    monkeypatch.setattr("chatapp.staff.people.changes.record", deleted)
+    monkeypatch.setattr("chatapp.staff.people.changes.record", record_and_delete)
     olives.post(f"/people/{alice.pk}/groups/", {"groups": group.pk})
     assert alice.groups.get() == group
     assert AuditEvent.objects.filter(action="person.changed").count() == 1
@@ -107,15 +107,15 @@ def test_the_admin_refuses_a_name_that_was_just_taken(
     olives: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     change = ModelAdmin.changeform_view
-    left = [lambda: ToolServer.objects.create(name="wiki", url="https://wiki.test/mcp")]
+    pending = [lambda: ToolServer.objects.create(name="wiki", url="https://wiki.test/mcp")]
 
-    def taken(admin: Any, *args: Any) -> Any:
-        if left:
-            left.pop()()
+    def fail_once(admin: Any, *args: Any) -> Any:
+        if pending:
+            pending.pop()()
             raise IntegrityError
         return change(admin, *args)
 
-    monkeypatch.setattr(ModelAdmin, "changeform_view", taken)
+    monkeypatch.setattr(ModelAdmin, "changeform_view", fail_once)
     fields = {
         "name": "wiki",
         "transport": "http",

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from chatapp.db.statements import Insert, PreparedIn, Query, Update, build
 from chatapp.models import Conversation, Message, Upstream, Usage, User
-from tests.support.stored import answered
+from tests.support.stored import store_turn
 
 pytestmark = pytest.mark.django_db
 
@@ -40,15 +40,17 @@ SHOWN = Query(
 
 @pytest.fixture
 def messages(conversation: Conversation, gateway: Upstream) -> tuple[Message, Message]:
-    return answered(conversation, gateway, "Why?")
+    return store_turn(conversation, gateway, "Why?")
 
 
 def test_a_query_returns_what_the_orm_would(messages: tuple[Message, Message]) -> None:
     for message in messages:
-        found = BY_ROLE.all(message.conversation_id, message.role)
-        stored = Message.objects.get(pk=message.pk)
-        assert [vars(one) | {"_state": None} for one in found] == [vars(stored) | {"_state": None}]
-        assert BY_ROLE.first(message.conversation_id, message.role) == stored
+        results = BY_ROLE.all(message.conversation_id, message.role)
+        expected = Message.objects.get(pk=message.pk)
+        assert [vars(result) | {"_state": None} for result in results] == [
+            vars(expected) | {"_state": None}
+        ]
+        assert BY_ROLE.first(message.conversation_id, message.role) == expected
         assert BY_ROLE.count(message.conversation_id, message.role) == 1
     assert BY_ROLE.first(uuid4(), "user") is None
     assert BY_ROLE.count(uuid4(), "user") == 0
@@ -56,26 +58,26 @@ def test_a_query_returns_what_the_orm_would(messages: tuple[Message, Message]) -
 
 def test_a_query_loads_related_rows_as_the_orm_would(messages: tuple[Message, Message]) -> None:
     prompt, reply = SHOWN.all(*(message.pk for message in messages))
-    assert [vars(one)["is_asked"] for one in (prompt, reply)] == [True, False]
+    assert [vars(message)["is_asked"] for message in (prompt, reply)] == [True, False]
     assert prompt.upstream is None
     assert not hasattr(prompt, "usage")
-    with CaptureQueriesContext(connection) as asked:
-        stored = Message.objects.get(pk=reply.pk)
-        assert (reply.upstream, reply.usage) == (stored.upstream, stored.usage)
-        assert reply.usage.total_tokens == stored.usage.total_tokens
-        assert len(asked) == 3, "all of them for what is stored"
-        assert vars(reply.upstream).keys() == vars(stored.upstream).keys() - {"api_key"}
+    with CaptureQueriesContext(connection) as queries:
+        expected = Message.objects.get(pk=reply.pk)
+        assert (reply.upstream, reply.usage) == (expected.upstream, expected.usage)
+        assert reply.usage.total_tokens == expected.usage.total_tokens
+        assert len(queries) == 3, "all of them for what is stored"
+        assert vars(reply.upstream).keys() == vars(expected.upstream).keys() - {"api_key"}
     assert SHOWN.all(reply.pk, reply.pk) == [reply]
 
 
 @pytest.mark.parametrize("count", [0, 1, PreparedIn.AT_ONCE, PreparedIn.AT_ONCE + 1])
 def test_a_query_takes_any_number_of_values(carol: User, count: int) -> None:
-    every = [carol.conversations.create(title=str(number)).pk for number in range(count + 1)]
+    keys = [carol.conversations.create(title=str(number)).pk for number in range(count + 1)]
     among = PreparedIn(
         lambda *pks: Conversation.objects.filter(pk__in=pks).only("title"), Conversation._meta.pk
     )
-    found = among.all(iter(every[:count]))
-    assert sorted(one.pk for one in found) == sorted(every[:count])
+    conversations = among.all(iter(keys[:count]))
+    assert sorted(conversation.pk for conversation in conversations) == sorted(keys[:count])
 
 
 def test_a_query_is_built_once(
@@ -87,31 +89,40 @@ def test_a_query_is_built_once(
 
 
 def test_a_value_is_never_part_of_the_statement(carol: User) -> None:
-    named = Query(lambda name: User.objects.filter(username=name), User._meta.get_field("username"))
-    assert named.first("x' OR '1' = '1") is None
-    assert named.first("carol' --") is None
-    assert named.first(carol.username) == carol
+    by_name = Query(
+        lambda name: User.objects.filter(username=name), User._meta.get_field("username")
+    )
+    assert by_name.first("x' OR '1' = '1") is None
+    assert by_name.first("carol' --") is None
+    assert by_name.first(carol.username) == carol
 
 
 def test_an_inserted_instance_is_as_save_leaves_it(carol: User) -> None:
-    made = Conversation(user=carol, title="It's {} %s \" ;")
-    Insert(Conversation).run(made)
-    stored = Conversation.objects.get()
-    assert (stored.pk, stored.title, stored.user_id) == (made.pk, made.title, carol.pk)
-    assert (stored.created_at, stored.updated_at) == (made.created_at, made.updated_at)
-    made.title = "Another"
-    made.save()  # an update, since it knows that it is stored
+    inserted_chat = Conversation(user=carol, title="It's {} %s \" ;")
+    Insert(Conversation).run(inserted_chat)
+    stored_chat = Conversation.objects.get()
+    assert (stored_chat.pk, stored_chat.title, stored_chat.user_id) == (
+        inserted_chat.pk,
+        inserted_chat.title,
+        carol.pk,
+    )
+    assert (stored_chat.created_at, stored_chat.updated_at) == (
+        inserted_chat.created_at,
+        inserted_chat.updated_at,
+    )
+    inserted_chat.title = "Another"
+    inserted_chat.save()  # an update, since it knows that it is stored
     with pytest.raises(IntegrityError):
-        Insert(Conversation).run(made)
+        Insert(Conversation).run(inserted_chat)
 
 
 def test_a_new_instance_equals_one_that_its_model_makes(
     conversation: Conversation, gateway: Upstream
 ) -> None:
     pk, now = uuid4(), timezone.now()
-    given = {"conversation": conversation, "upstream": gateway, "model": "m", "content": "Why?"}
+    fields = {"conversation": conversation, "upstream": gateway, "model": "m", "content": "Why?"}
     ours, its = (
-        make(id=pk, created_at=now, **given) for make in (partial(build, Message), Message)
+        make(id=pk, created_at=now, **fields) for make in (partial(build, Message), Message)
     )
     assert vars(ours) | {"_state": None} == vars(its) | {"_state": None}
     assert ours.conversation is conversation
@@ -128,18 +139,18 @@ def test_an_existing_row_is_replaced_if_requested(
     usage = Usage.objects.get(message=messages[1])
     usage.provenance, usage.total_tokens = Usage.Provenance.REPORTED, 7
     Insert(Usage, replacing=["total_tokens"]).run(usage)
-    stored = Usage.objects.get(message=messages[1])
-    assert (stored.total_tokens, stored.provenance) == (7, Usage.Provenance.UNKNOWN)
+    row = Usage.objects.get(message=messages[1])
+    assert (row.total_tokens, row.provenance) == (7, Usage.Provenance.UNKNOWN)
 
 
 def test_an_update_returns_how_many_rows_matched(carol: User) -> None:
-    one, other = (Conversation.objects.create(user=carol, title=title) for title in "ab")
+    first, second = (Conversation.objects.create(user=carol, title=title) for title in "ab")
     update = Update(Conversation, ["updated_at"], where=["id", "title"])
-    one.updated_at += timedelta(days=1)
-    other.title = "not stored so"
-    assert update.run(one, other) == 1
+    first.updated_at += timedelta(days=1)
+    second.title = "not stored so"
+    assert update.run(first, second) == 1
     assert update.run() == 0
-    assert Conversation.objects.first() == one
+    assert Conversation.objects.first() == first
 
 
 def test_execute_wrappers_see_every_statement(messages: tuple[Message, Message]) -> None:
@@ -157,13 +168,13 @@ def test_execute_wrappers_see_every_statement(messages: tuple[Message, Message])
 
 
 def test_no_statement_runs_in_a_failed_transaction(carol: User) -> None:
-    made = Conversation(user=carol, title="Twice")
-    Insert(Conversation).run(made)
+    conversation = Conversation(user=carol, title="Twice")
+    Insert(Conversation).run(conversation)
 
     def fail_and_go_on() -> None:
         with pytest.raises(IntegrityError), transaction.atomic(savepoint=False):
-            Insert(Conversation).run(made)
-        BY_ROLE.all(made.pk, "user")
+            Insert(Conversation).run(conversation)
+        BY_ROLE.all(conversation.pk, "user")
 
     with pytest.raises(TransactionManagementError):
         transaction.atomic(fail_and_go_on)()
@@ -174,8 +185,8 @@ def test_deferred_fields_are_loaded_on_access(carol: User) -> None:
         lambda name: User.objects.filter(username=name).only("password"),
         User._meta.get_field("username"),
     )
-    [found] = names.all(carol.username)
-    assert found.get_deferred_fields() >= {"username", "is_active"}
-    assert found.username == carol.username
-    found.save()
+    [user] = names.all(carol.username)
+    assert user.get_deferred_fields() >= {"username", "is_active"}
+    assert user.username == carol.username
+    user.save()
     assert User.objects.get() == carol

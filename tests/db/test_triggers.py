@@ -21,7 +21,7 @@ def _current_afterwards() -> Iterator[None]:
 
 
 @pytest.fixture
-def unconstrained() -> Iterator[None]:
+def unchecked_foreign_keys() -> Iterator[None]:
     """As `migrate` does: SQLite rebuilds tables only while foreign keys are unchecked."""
     connection.disable_constraint_checking()
     yield
@@ -65,7 +65,7 @@ def test_a_migrated_database_has_the_triggers_of_this_version() -> None:
 
 
 def test_a_migration_runs_without_triggers_and_they_are_there_afterwards(
-    unconstrained: None,
+    unchecked_foreign_keys: None,
 ) -> None:
     before = names()
     with connection.schema_editor() as editor:
@@ -75,7 +75,7 @@ def test_a_migration_runs_without_triggers_and_they_are_there_afterwards(
 
 
 def test_triggers_and_views_of_another_version_do_not_stop_a_migration(
-    unconstrained: None,
+    unchecked_foreign_keys: None,
 ) -> None:
     make_trigger("chatapp_old", "chatapp_user", "DELETE FROM chatapp_usage WHERE model = 'none'")
     execute("CREATE VIEW chatapp_old_view AS SELECT model FROM chatapp_usage")
@@ -88,7 +88,7 @@ def test_triggers_and_views_of_another_version_do_not_stop_a_migration(
     assert are_current(connection)
 
 
-def test_a_view_that_no_longer_fits_is_left_out(unconstrained: None) -> None:
+def test_a_view_that_no_longer_fits_is_left_out(unchecked_foreign_keys: None) -> None:
     execute("CREATE TABLE chatapp_gone (id integer)")
     execute("CREATE VIEW chatapp_of_gone AS SELECT id FROM chatapp_gone")
     make_trigger("chatapp_in_gone", "chatapp_gone", "DELETE FROM chatapp_usage")
@@ -98,7 +98,7 @@ def test_a_view_that_no_longer_fits_is_left_out(unconstrained: None) -> None:
     assert "chatapp_usage_insert" in names()
 
 
-def test_a_failed_migration_leaves_all_triggers(unconstrained: None) -> None:
+def test_a_failed_migration_leaves_all_triggers(unchecked_foreign_keys: None) -> None:
     with pytest.raises(ZeroDivisionError), connection.schema_editor():
         raise ZeroDivisionError
     assert find_differences(connection) == []
@@ -130,7 +130,7 @@ def test_comparing_changes_nothing() -> None:
 
 
 def test_a_migration_waits_for_a_running_transaction_without_blocking_it(
-    unconstrained: None, monkeypatch: pytest.MonkeyPatch
+    unchecked_foreign_keys: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A transaction that holds one table and then needs another would deadlock."""
     if connection.vendor == "sqlite":

@@ -86,7 +86,7 @@ class Client:
     def reply(self, choice: int = 0) -> Reply:
         """Return one choice, decoded by the app's own decoder."""
         choices = json.loads(self._request_body).get("n", 1)
-        decoder, reply = EventDecoder(asked_choices=choices), Reply(choice)
+        decoder, reply = EventDecoder(requested_choices=choices), Reply(choice)
         for event in [*decoder.receive_data(self.body), *decoder.close()]:
             reply.apply(event)
         return reply

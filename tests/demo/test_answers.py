@@ -1,4 +1,4 @@
-"""Which script answers which question."""
+"""The choice of the script that answers a question."""
 
 import re
 
@@ -13,7 +13,7 @@ from chatapp.demo.script import Script
 from chatapp.demo.showpieces import CODE, MATH, SHOWPIECES, TABLE
 from chatapp.demo.suggestions import SUGGESTIONS
 from chatapp.demo.tokens import split_tokens
-from chatapp.realtime.titling.wording import messages_for
+from chatapp.realtime.titling.wording import build_messages
 
 CONTINUE = "Continue where you stopped."
 
@@ -72,9 +72,9 @@ def answer(*texts: str, reasons: bool = False) -> Script:
 )
 def test_a_question_about_the_app_is_answered_from_the_help(question: str, title: str) -> None:
     [section] = [section for section in sections() if section.title == title]
-    said = answer(question).answer
+    text = answer(question).answer
 
-    assert said.startswith(f"### {title}\n\n{section.body}\n\n")
+    assert text.startswith(f"### {title}\n\n{section.body}\n\n")
 
 
 def test_every_section_of_the_help_can_be_asked_for() -> None:
@@ -94,20 +94,20 @@ def test_every_section_of_the_help_can_be_asked_for() -> None:
     ],
 )
 def test_other_questions_are_answered_with_what_the_demo_is(question: str) -> None:
-    said = answer(question).answer
+    text = answer(question).answer
 
-    assert "I am not a language model" in said
-    assert "- How do I connect a provider?" in said
+    assert "I am not a language model" in text
+    assert "- How do I connect a provider?" in text
 
 
 def test_every_offered_example_works() -> None:
     about = answer("who are you").answer
-    shown = re.findall(r"^- `(.*)`$", about, re.MULTILINE)
+    examples = re.findall(r"^- `(.*)`$", about, re.MULTILINE)
     questions = re.findall(r"^- (.*\?)$", about, re.MULTILINE)
 
-    assert len(shown) == len(SHOWPIECES)
-    assert len({answer(example).whole_answer for example in shown}) == len(shown)
-    for example in (*shown, *questions):
+    assert len(examples) == len(SHOWPIECES)
+    assert len({answer(example).whole_answer for example in examples}) == len(examples)
+    for example in (*examples, *questions):
         assert answer(example).answer != about
 
 
@@ -117,9 +117,9 @@ def test_a_greeting_is_answered_kindly(greeting: str) -> None:
 
 
 def test_a_greeting_before_a_question_does_not_hide_the_question() -> None:
-    said = answer("Hello, how do I connect a provider?").answer
+    text = answer("Hello, how do I connect a provider?").answer
 
-    assert said.startswith("### Connecting a provider")
+    assert text.startswith("### Connecting a provider")
 
 
 def test_thanks_are_answered_kindly() -> None:
@@ -160,9 +160,9 @@ def test_every_code_fence_is_closed(text: str) -> None:
 
 @pytest.mark.parametrize("wish", ["fail", "Fail!", "fail: somehow", "failures"])
 def test_asking_to_fail_lists_the_failures(wish: str) -> None:
-    said = answer(wish).answer
+    text = answer(wish).answer
 
-    assert re.findall(r"^- `fail: (.*)`:", said, re.MULTILINE) == list(FAILURES)
+    assert re.findall(r"^- `fail: (.*)`:", text, re.MULTILINE) == list(FAILURES)
 
 
 @pytest.mark.parametrize(
@@ -195,8 +195,8 @@ def test_an_answer_can_be_continued_from_any_place(prompt: str) -> None:
 
     assert len(outside_code) > 10
     for cut in outside_code:
-        said = whole[:cut].rstrip()
-        assert said + answer(prompt, said, CONTINUE).answer == whole
+        beginning = whole[:cut].rstrip()
+        assert beginning + answer(prompt, beginning, CONTINUE).answer == whole
 
 
 def test_the_continue_buttons_prompt_is_understood() -> None:
@@ -220,21 +220,23 @@ def test_continuing_twice_continues_after_the_second_piece() -> None:
 
 def test_continuing_inside_a_code_block_reopens_it() -> None:
     whole = answer("show me code").answer
-    said, left = whole.split("    return Counter")
+    beginning, left = whole.split("    return Counter")
 
-    assert answer("show me code", said, CONTINUE).answer == f"```python\n    return Counter{left}"
+    assert (
+        answer("show me code", beginning, CONTINUE).answer == f"```python\n    return Counter{left}"
+    )
 
 
 def test_a_complete_answer_has_nothing_left_to_continue() -> None:
-    said = answer("hello", answer("hello").answer, CONTINUE).answer
+    text = answer("hello", answer("hello").answer, CONTINUE).answer
 
-    assert "nothing left to continue" in said
+    assert "nothing left to continue" in text
 
 
 def test_another_models_answer_is_not_continued() -> None:
-    said = answer("hello", "Bonjour, this is", CONTINUE).answer
+    text = answer("hello", "Bonjour, this is", CONTINUE).answer
 
-    assert "I can only continue what I said myself" in said
+    assert "I can only continue what I said myself" in text
 
 
 def test_continuing_without_an_answer_gets_the_introduction() -> None:
@@ -260,5 +262,5 @@ def test_joined_tokens_are_the_original_text(text: str) -> None:
     ],
 )
 def test_a_title_is_made_from_the_prompts_words(prompt: str, title: str) -> None:
-    [asked] = messages_for(prompt, "So.")
-    assert answer(str(asked["content"]), reasons=True) == Script(title)
+    [request_message] = build_messages(prompt, "So.")
+    assert answer(str(request_message["content"]), reasons=True) == Script(title)

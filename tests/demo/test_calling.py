@@ -42,13 +42,15 @@ async def test_a_calls_name_is_streamed_before_its_arguments(model: str) -> None
     client = await ask('call city__weather {"city": "Vienna", "days": 3}', model=model, tools=TOOLS)
     chunks = [json.loads(data) for data in client.data[:-1]]
     deltas = [choice["delta"] for chunk in chunks for choice in chunk.get("choices", ())]
-    [first, *rest] = [delta["tool_calls"][0] for delta in deltas if "tool_calls" in delta]
+    [first, *argument_deltas] = [
+        delta["tool_calls"][0] for delta in deltas if "tool_calls" in delta
+    ]
 
     assert first["index"] == 0
     assert first["id"].startswith("call_")
     assert first["function"] == {"name": "city__weather", "arguments": ""}
-    assert len(rest) > 1
-    assert all(part.keys() == {"index", "function"} for part in rest)
+    assert len(argument_deltas) > 1
+    assert all(part.keys() == {"index", "function"} for part in argument_deltas)
     assert calls(client.reply()) == [("city__weather", {"city": "Vienna", "days": 3})]
 
 
@@ -126,7 +128,7 @@ async def test_the_offered_tools_are_listed() -> None:
     assert f"- `call {CLOCK.name} {{}}`" in answer
 
 
-async def resolved(text: str, result: str, *, then: tuple[Any, ...] = ()) -> Client:
+async def send_results(text: str, result: str, *, then: tuple[Any, ...] = ()) -> Client:
     """Send the results of a question's tool calls and return the response."""
     reply = await reply_to(text)
     runs = [replace(ToolRun.of(call), result=result) for call in reply.tool_calls]
@@ -139,26 +141,26 @@ async def resolved(text: str, result: str, *, then: tuple[Any, ...] = ()) -> Cli
 
 
 async def test_the_answer_quotes_the_result() -> None:
-    reply = (await resolved(TIME, "It is Monday.\nReally.")).reply()
+    reply = (await send_results(TIME, "It is Monday.\nReally.")).reply()
 
     assert reply.ending is Ending.COMPLETE
     assert reply.answer.startswith("The tool answered:\n\n> It is Monday.\n> Really.\n\n")
 
 
 async def test_an_answer_after_a_tool_can_be_continued_and_followed_by_another_question() -> None:
-    whole = (await resolved(TIME, "It is Monday.")).reply().answer
-    said = {"role": "assistant", "content": whole[:24]}
+    whole = (await send_results(TIME, "It is Monday.")).reply().answer
+    partial_answer = {"role": "assistant", "content": whole[:24]}
     more = {"role": "user", "content": "Continue where you stopped."}
     hello = {"role": "user", "content": "hello"}
 
-    continued = await resolved(TIME, "It is Monday.", then=(said, more))
+    continued = await send_results(TIME, "It is Monday.", then=(partial_answer, more))
     assert whole[:24] + continued.reply().answer == whole
-    followed = await resolved(TIME, "It is Monday.", then=(said, hello))
+    followed = await send_results(TIME, "It is Monday.", then=(partial_answer, hello))
     assert followed.reply().answer.startswith("Hello")
 
 
 async def test_endless_calls_can_be_requested() -> None:
-    assert (await resolved("endless calls", "It is Monday.")).reply().wants_tools
+    assert (await send_results("endless calls", "It is Monday.")).reply().wants_tools
 
 
 async def test_a_reply_without_streaming_has_the_calls_in_its_message() -> None:

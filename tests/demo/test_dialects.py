@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from chatapp.demo.answers import script_for
-from chatapp.demo.logprobs import parts_of
+from chatapp.demo.logprobs import split_bytes
 from chatapp.demo.models import MODELS
 from chatapp.demo.requests import Message
 from chatapp.demo.script import OPENINGS, Script
 from chatapp.upstream.wire.errors import ErrorKind
 from chatapp.upstream.wire.events import TokenUsage
-from chatapp.upstream.wire.logprobs import shown_tokens
+from chatapp.upstream.wire.logprobs import build_display_tokens
 from chatapp.upstream.wire.moderation import ModerationFailure, ModerationResults
 from chatapp.upstream.wire.reply import Ending
 from tests.demo import Client, ask
@@ -85,9 +85,9 @@ async def test_every_ending_in_every_dialect(model: str, failure: str, ending: E
 )
 async def test_usage_has_the_details_of_its_dialect(model: str, details: dict[str, int]) -> None:
     client = await ask("one two", "three", "hello", model=model, stream_options=WITH_USAGE)
-    said = len(client.deltas) - (MODELS[model].dialect.opening_delta.get("content") == "")
+    token_count = len(client.deltas) - (MODELS[model].dialect.opening_delta.get("content") == "")
 
-    assert client.reply().usage == TokenUsage(4, said, 4 + said, **details)
+    assert client.reply().usage == TokenUsage(4, token_count, 4 + token_count, **details)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -171,20 +171,20 @@ async def test_every_choice_has_a_different_text(model: str) -> None:
 @pytest.mark.parametrize("opening", OPENINGS)
 async def test_any_choice_can_be_continued(opening: str) -> None:
     answer = opening + expected_script("hello", "demo-plain").answer
-    said = answer[:40].rstrip()
-    rest = (await ask("hello", said, "Continue.", model="demo-plain")).reply().answer
+    beginning = answer[:40].rstrip()
+    remainder = (await ask("hello", beginning, "Continue.", model="demo-plain")).reply().answer
 
-    assert said + rest == answer
+    assert beginning + remainder == answer
 
 
 async def test_logprobs_match_the_text_and_characters_are_split_over_tokens() -> None:
     client = await ask(SAMPLE, model="demo-openai", logprobs=True, top_logprobs=3)
     reply = client.reply()
-    shown = shown_tokens(reply.logprobs)
+    token_list = build_display_tokens(reply.logprobs)
 
-    assert "".join(token.text for token in shown) == reply.answer
-    assert len(shown) < len(reply.logprobs)
-    assert all(0 < token.probability <= 1 for token in shown)
+    assert "".join(token.text for token in token_list) == reply.answer
+    assert len(token_list) < len(reply.logprobs)
+    assert all(0 < token.probability <= 1 for token in token_list)
     assert all(len(token.top) == 3 for token in reply.logprobs)
     for token in reply.logprobs:
         for likelier, other in itertools.pairwise(token.top):
@@ -208,7 +208,7 @@ async def test_a_refusal_has_logprobs_too() -> None:
 
 @pytest.mark.parametrize("text", ["plain", "é", " 日本", "x🙂y", ""])
 def test_joining_the_bytes_of_a_split_character_restores_it(text: str) -> None:
-    parts = list(parts_of(text))
+    parts = list(split_bytes(text))
 
     assert b"".join(parts).decode() == text
     assert len(parts) == (1 if text.isascii() else 2)

@@ -13,7 +13,7 @@ from chatapp.upstream.wire.decoder import EventDecoder
 from chatapp.upstream.wire.errors import ErrorKind
 from chatapp.upstream.wire.reply import Ending
 from tests.demo import KEY, Client, ask, question
-from tests.upstream import folded
+from tests.upstream import fold_events
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ async def test_sources_and_a_picture_come_with_the_text(stream: bool) -> None:
     for wish in ("show me sources", "show me a picture"):
         client = await ask(wish, stream=stream)
         events = None if stream else EventDecoder().receive_completion(client.body)
-        replies.append(client.reply() if events is None else folded(events))
+        replies.append(client.reply() if events is None else fold_events(events))
     sources, picture = replies
 
     assert [source.host for source in sources.sources.values()] == [
@@ -151,7 +151,10 @@ def folder(tmp_path: Path) -> Path:
 async def test_recordings_are_models(folder: Path) -> None:
     client = await Client(path="/v1/models", method="GET", recordings=folder).run()
 
-    assert [one["id"] for one in client.json["data"]][-2:] == ["replay-broken", "replay-strange"]
+    assert [model["id"] for model in client.json["data"]][-2:] == [
+        "replay-broken",
+        "replay-strange",
+    ]
 
 
 async def test_a_recording_is_replayed_byte_for_byte(folder: Path) -> None:
@@ -183,7 +186,7 @@ async def test_without_the_folder_there_are_no_recordings(tmp_path: Path) -> Non
     assert (await Client(path="/v1/models", method="GET", recordings=missing).run()).status == 200
 
 
-async def asked_with(text: str, **parameters: Any) -> Client:
+async def ask_with_parameters(text: str, **parameters: Any) -> Client:
     """Send a question with these parameters."""
     return await Client(question(text, **parameters)).run()
 
@@ -195,19 +198,19 @@ async def asked_with(text: str, **parameters: Any) -> Client:
 async def test_a_parameter_is_refused_if_the_request_has_it(
     failure: str, parameter: str, value: object
 ) -> None:
-    refused = await asked_with(f"fail: {failure}", **{parameter: value})
+    refused = await ask_with_parameters(f"fail: {failure}", **{parameter: value})
     assert refused.status == 400
     assert f"'{parameter}'" in refused.json["error"]["message"]
     assert refused.json["error"]["param"] == parameter
 
-    answered = await asked_with(f"fail: {failure}", top_p=0.5)
+    answered = await ask_with_parameters(f"fail: {failure}", top_p=0.5)
     assert answered.reply().ending is Ending.COMPLETE
 
 
 @pytest.mark.parametrize("name", ["max_tokens", "max_completion_tokens"])
 async def test_an_answer_has_no_more_tokens_than_the_request_allows(name: str) -> None:
     whole = (await ask("hello")).reply()
-    cut = (await asked_with("hello", **{name: 5})).reply()
+    cut = (await ask_with_parameters("hello", **{name: 5})).reply()
 
     assert cut.ending is Ending.LENGTH
     assert whole.answer.startswith(cut.answer)
@@ -216,7 +219,7 @@ async def test_an_answer_has_no_more_tokens_than_the_request_allows(name: str) -
 
 @pytest.mark.parametrize(("name", "value"), [("temperature", 3), ("top_p", 2), ("max_tokens", 0)])
 async def test_a_value_out_of_range_is_refused(name: str, value: int) -> None:
-    refused = await asked_with("hello", **{name: value})
+    refused = await ask_with_parameters("hello", **{name: value})
 
     assert refused.status == 400
     assert name in refused.json["error"]["message"]

@@ -1,4 +1,4 @@
-"""What the demo says about files that come with a question."""
+"""The demo's answers about files that come with a question."""
 
 import base64
 import json

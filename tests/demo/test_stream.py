@@ -164,15 +164,15 @@ STALLED_REPLY = (
 async def test_a_stalled_reply_is_silent_until_its_reader_leaves() -> None:
     client = Client(question("fail: stall"))
     running = asyncio.create_task(client.run())
-    said = 2 + len(split_tokens(STALLED_REPLY))
-    await client.until_sent(said)
+    message_count = 2 + len(split_tokens(STALLED_REPLY))
+    await client.until_sent(message_count)
     done, _ = await asyncio.wait([running], timeout=0.02)
 
     assert not done
-    assert len(client.sent) == said
+    assert len(client.sent) == message_count
     client.leave()
     await running
-    assert len(client.sent) == said
+    assert len(client.sent) == message_count
     assert asyncio.all_tasks() == {asyncio.current_task()}
 
 

@@ -68,7 +68,7 @@ class Nginx(Proxy):
         make_certificate(certificate, key)
         self.tls = ssl.create_default_context(cafile=certificate)
         self._configuration = folder / "nginx.conf"
-        self._configuration.write_text(self._configured(changes))
+        self._configuration.write_text(self._build_configuration(changes))
 
     def command(self) -> list[str]:
         return ["nginx", "-c", str(self._configuration), "-g", "daemon off;"]
@@ -81,7 +81,7 @@ class Nginx(Proxy):
         self.process.send_signal(signal.SIGHUP)
         self.wait_for(r"start worker process", since)
 
-    def _configured(self, changes: Mapping[str, str]) -> str:
+    def _build_configuration(self, changes: Mapping[str, str]) -> str:
         text = (DEPLOY / "nginx.conf").read_text()
         for shipped, ours in {
             "/run/nginx.pid": f"{self.folder}/nginx.pid",
@@ -168,11 +168,11 @@ PROXIES: list[type[Nginx] | type[Caddy]] = [Nginx, Caddy]
 
 def make_certificate(certificate: Path, key: Path) -> None:
     """Write a self-signed certificate for localhost."""
-    key_of = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    key_options = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
     subject = ["-subj", f"/CN={NAME}", "-addext", f"subjectAltName=DNS:{NAME}"]
     paths = ["-out", str(certificate), "-keyout", str(key)]
     subprocess.run(
-        ["openssl", "req", "-x509", "-days", "2", *key_of, *subject, *paths],
+        ["openssl", "req", "-x509", "-days", "2", *key_options, *subject, *paths],
         check=True,
         capture_output=True,
     )

@@ -22,7 +22,7 @@ SECONDS_A_RECONNECT = 0.5  # roughly how long the reply streams for each reconne
 
 
 @dataclass(frozen=True)
-class Tally:
+class ReconnectCounts:
     reconnects: int
     lost: int  # characters sent by the upstream that a tab does not show at the end
     repeated: int  # characters that a tab shows more than once at the end
@@ -31,7 +31,7 @@ class Tally:
 
 async def reconnect_at_random(
     stack: Stack, upstream: FakeUpstream, people: Sequence[Person], times: int, seed: int
-) -> Tally:
+) -> ReconnectCounts:
     """Stream one reply to one tab for each person; each tab loses its connection `times` times."""
     choose = random.Random(seed)  # noqa: S311 - not for secrets
     addresses: list[Address] = [*stack.servers, stack.nginx, stack.caddy]
@@ -42,7 +42,7 @@ async def reconnect_at_random(
             pauses.append(Pause())
             streamed = [step for word in words for step in (Delay(TOKEN_SECONDS), delta(word))]
             upstream.script(role(), *streamed, pauses[-1], delta("end"), finish(), done())
-            opened = Viewer.opened(choose.choice(stack.servers), person)
+            opened = Viewer.open_tab(choose.choice(stack.servers), person)
             viewers.append(await tabs.enter_async_context(opened))
             await viewers[-1].send("Count")
             await viewers[-1].until_says(words[0].strip())
@@ -52,7 +52,7 @@ async def reconnect_at_random(
             pause.release()
             await viewer.until_ended()
         reconnects = sum(viewer.connections - 1 for viewer in viewers)
-        return _tally(viewers, [*words, "end"], reconnects)
+        return _count_losses(viewers, [*words, "end"], reconnects)
 
 
 async def _lose_and_return(
@@ -67,13 +67,15 @@ async def _lose_and_return(
         await asyncio.sleep(choose.uniform(0, 0.2))  # at any phase of what follows a connection
 
 
-def _tally(viewers: Sequence[Viewer], words: Sequence[str], reconnects: int) -> Tally:
+def _count_losses(
+    viewers: Sequence[Viewer], words: Sequence[str], reconnects: int
+) -> ReconnectCounts:
     lost = repeated = went_back = 0
     for viewer in viewers:
-        shown = Counter(viewer.text.split())
-        counts = [(len(word.strip()), shown[word.strip()]) for word in words]
+        word_counts = Counter(viewer.text.split())
+        counts = [(len(word.strip()), word_counts[word.strip()]) for word in words]
         lost += sum(length for length, count in counts if not count)
         repeated += sum(length * (count - 1) for length, count in counts if count > 1)
         texts = [text for _, text in viewer.seen]
         went_back += sum(not after.startswith(before) for before, after in pairwise(texts))
-    return Tally(reconnects, lost, repeated, went_back)
+    return ReconnectCounts(reconnects, lost, repeated, went_back)

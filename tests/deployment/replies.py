@@ -37,19 +37,19 @@ def with_two_pauses(first: Pause, second: Pause) -> list[Step]:
 
 @asynccontextmanager
 async def half_a_reply(
-    stack: Stack, upstream: FakeUpstream, person: Person, *rest: Step
+    stack: Stack, upstream: FakeUpstream, person: Person, *steps: Step
 ) -> AsyncIterator[tuple[list[Viewer], Request]]:
     """Open a tab at each server; the first sends a prompt and owns its reply of twenty words so
     far."""
-    upstream.script(role(), *map(delta, WORDS[:20]), *rest)
+    upstream.script(role(), *map(delta, WORDS[:20]), *steps)
     async with AsyncExitStack() as tabs:
-        owner = await tabs.enter_async_context(Viewer.opened(stack.servers[0], person))
+        owner = await tabs.enter_async_context(Viewer.open_tab(stack.servers[0], person))
         await owner.send("Count")
         request = await upstream.until_requested()
         await owner.until_says("word19")
         viewers = [owner]
         for server in stack.servers[1:]:
-            opened = Viewer.opened(server, person, owner.path)
+            opened = Viewer.open_tab(server, person, owner.path)
             viewers.append(await tabs.enter_async_context(opened))
         for viewer in viewers:
             await viewer.until_says("word19")
@@ -64,7 +64,7 @@ async def until_complete(*viewers: Viewer, whole: str = WHOLE) -> None:
         viewer.check_that_it_only_grew(whole)
 
 
-async def page_of(address: Address, person: Person, path: str) -> Page:
+async def load_page(address: Address, person: Person, path: str) -> Page:
     with address.visit(person) as client:
         answer = await asyncio.to_thread(client.get, path)
     assert answer.status_code == 200, answer.text
@@ -79,10 +79,10 @@ async def until_saved(
     try:
         async with asyncio.timeout(WAIT_SECONDS):
             while True:
-                page = await page_of(address, person, path)
-                kept = page.region("answer").strip(), page.reply().attributes["data-ending"]
-                last = repr(kept)
-                if kept[0] == text.strip() and ending in ("", kept[1]):
+                page = await load_page(address, person, path)
+                state = page.region("answer").strip(), page.reply().attributes["data-ending"]
+                last = repr(state)
+                if state[0] == text.strip() and ending in ("", state[1]):
                     return
                 await asyncio.sleep(0.05)
     except TimeoutError:

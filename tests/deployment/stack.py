@@ -40,8 +40,8 @@ class Stack:
         """`nginx` holds changes to its configuration, `environment` variables for the servers."""
         self.redis = redis
         ports = [free_port() for _ in range(servers)]
-        self.nginx = Nginx(made(folder / "nginx"), ports, nginx)
-        self.caddy = Caddy(made(folder / "caddy"), ports)
+        self.nginx = Nginx(make_folder(folder / "nginx"), ports, nginx)
+        self.caddy = Caddy(make_folder(folder / "caddy"), ports)
         shared = site.copy() | {
             "REDIS_URL": redis.url,
             "OPENAI_BASE_URL": upstream.base_url,
@@ -67,6 +67,6 @@ class Stack:
         self._started.__exit__(kind, error, trace)
 
 
-def made(folder: Path) -> Path:
+def make_folder(folder: Path) -> Path:
     folder.mkdir(parents=True)
     return folder

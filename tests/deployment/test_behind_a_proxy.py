@@ -142,7 +142,7 @@ async def test_a_proxy_restart_costs_no_character(
         usage(),
         done(),
     )
-    async with Viewer.opened(proxy, alice) as viewer:
+    async with Viewer.open_tab(proxy, alice) as viewer:
         await viewer.send("Count")
         await viewer.until_says("word19")
         before = viewer.connections
@@ -164,9 +164,9 @@ async def test_a_proxy_reload_costs_no_character(
     proxy: Proxy, team_upstream: FakeUpstream, alice: Person
 ) -> None:
     pause = Pause()
-    first, rest = map(delta, WORDS[:20]), map(delta, WORDS[20:])
-    team_upstream.script(role(), *first, pause, *rest, finish(), usage(), done())
-    async with Viewer.opened(proxy, alice) as viewer:
+    first, second = map(delta, WORDS[:20]), map(delta, WORDS[20:])
+    team_upstream.script(role(), *first, pause, *second, finish(), usage(), done())
+    async with Viewer.open_tab(proxy, alice) as viewer:
         await viewer.send("Count")
         await viewer.until_says("word19")
         await asyncio.to_thread(proxy.reload)
@@ -197,7 +197,7 @@ async def test_pings_bridge_a_silence_longer_than_the_proxys_timeout(
             viewers = {}
             for name, pause in pauses.items():
                 team_upstream.script(role(), delta("Hm, "), pause, delta("yes."), finish(), done())
-                opened = Viewer.opened(getattr(stack, name), alice)
+                opened = Viewer.open_tab(getattr(stack, name), alice)
                 viewers[name] = await open_tabs.enter_async_context(opened)
                 await viewers[name].send("Think")
                 await viewers[name].until_says("Hm,")

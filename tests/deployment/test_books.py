@@ -18,9 +18,9 @@ from tests.test_books import LAST, PROMPT, SAID, Case, check
 
 # These come last: a process is killed, and the upstream's silence is cut short.
 LAST_OF_ALL = (Ending.INTERRUPTED, Ending.TIMED_OUT)
-ENDINGS = [*[one for one in SAID if one not in LAST_OF_ALL], *LAST_OF_ALL]
+ENDINGS = [*[ending for ending in SAID if ending not in LAST_OF_ALL], *LAST_OF_ALL]
 # Elsewhere each is tried with and without a usage report in one process; here every other has one.
-CASES = [(one, bool(number % 2)) for number, one in enumerate(ENDINGS)]
+CASES = [(ending, bool(number % 2)) for number, ending in enumerate(ENDINGS)]
 CASES.insert(-1, (Ending.INTERRUPTED, not dict(CASES)[Ending.INTERRUPTED]))
 SMALL = """
 from chatapp.models import Limit, User
@@ -68,7 +68,7 @@ async def test_usage_recorded_by_two_servers_adds_up_to_what_the_upstream_counte
         case = Case(ending, is_reported, rounds=1, choices=1, try_before="")
         people.append(team.person())
         before = len(team_upstream.chat_requests)
-        reply = await ended(case, people[-1], next(servers), team_upstream)
+        reply = await end_reply(case, people[-1], next(servers), team_upstream)
         truths[reply] = case, *case.truth(team_upstream.chat_requests[before:][:1])
     names = [person.username for person in people]
     records, daily = json.loads(two_servers[0].run(BOOKED.format(names=names)))
@@ -84,7 +84,7 @@ async def test_usage_recorded_by_two_servers_adds_up_to_what_the_upstream_counte
     assert daily == books["reported: ours"] + books["estimated: ours"]
 
 
-async def ended(
+async def end_reply(
     case: Case, person: Person, servers: tuple[Server, Server], upstream: FakeUpstream
 ) -> str:
     """Send a prompt at the first server and end the reply as the case says; return its id."""
@@ -94,13 +94,13 @@ async def ended(
     if case.ending is Ending.TIMED_OUT:
         owner.run(IMPATIENT)
     case.script(upstream)
-    async with Viewer.opened(owner, person) as viewer:
+    async with Viewer.open_tab(owner, person) as viewer:
         reply = await viewer.ask(PROMPT)
         if case.ending not in (Ending.STOPPED, Ending.ABANDONED, Ending.INTERRUPTED):
             assert await viewer.until_ended() == case.ending, case
             return reply
         await viewer.until_says(LAST)
-        async with Viewer.opened(other, person, viewer.path) as elsewhere:
+        async with Viewer.open_tab(other, person, viewer.path) as elsewhere:
             await elsewhere.until_says(LAST)
             if case.ending is Ending.STOPPED:
                 await elsewhere.send("", action="stop")
@@ -114,6 +114,6 @@ async def ended(
             await viewer.close()
             await elsewhere.close()
             await upstream.chat_requests[-1].until_closed()
-    async with Viewer.opened(other, person, viewer.path) as later:
+    async with Viewer.open_tab(other, person, viewer.path) as later:
         assert await later.until_ended() == case.ending
     return reply

@@ -138,12 +138,12 @@ def test_nginx_retries_safe_requests_when_a_server_is_draining(tmp_path: Path) -
 @KINDS
 def test_a_post_is_never_retried(kind: type[Proxy], tmp_path: Path) -> None:
     with (
-        Stub(status=503) as one,
+        Stub(status=503) as first,
         Stub(status=503) as other,
-        before(kind, tmp_path, one.port, other.port) as client,
+        before(kind, tmp_path, first.port, other.port) as client,
     ):
         assert client.post("/accounts/login/", content=b"x").status_code == 503
-        assert len(one.requests + other.requests) == 1
+        assert len(first.requests + other.requests) == 1
 
 
 def test_caddy_skips_a_server_that_is_not_ready(tmp_path: Path) -> None:
@@ -195,9 +195,9 @@ def test_pg_dump_is_as_new_as_the_database() -> None:
 
 
 def setting(text: str, name: str, value: str) -> str:
-    found = re.search(rf"{re.escape(name)}\s*{value}", text)
-    assert found, f"no {name}"
-    return found[1]
+    match = re.search(rf"{re.escape(name)}\s*{value}", text)
+    assert match, f"no {name}"
+    return match[1]
 
 
 def test_the_environment_file_means_the_same_to_systemd_and_compose() -> None:

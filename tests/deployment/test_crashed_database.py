@@ -62,7 +62,7 @@ def durable(programs: None) -> Iterator[Postgres]:
 
 
 def test_a_crash_loses_nothing_that_was_confirmed(durable: Postgres, tmp_path: Path) -> None:
-    environment = Site(tmp_path, durable.url).nothing()
+    environment = Site(tmp_path, durable.url).missing_installation()
     run(environment, "manage.py", "migrate", "--verbosity", "0")
     confirmed: set[int] = set()
     for crash in range(CRASHES):
@@ -75,7 +75,7 @@ def test_a_crash_loses_nothing_that_was_confirmed(durable: Postgres, tmp_path: P
             for writer in writers:
                 assert writer.wait() == 0, writer.log
         confirmed |= {
-            int(one) for writer in writers for one in re.findall(r": (\d+)\n", writer.log)
+            int(match) for writer in writers for match in re.findall(r": (\d+)\n", writer.log)
         }
         durable.start()
         of, labels = json.loads(run(environment, "-c", RECORDED).stdout)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
-from tests.browser.conftest import WITH_WINDOWS, Desk, Tab, launched
+from tests.browser.conftest import WITH_WINDOWS, Desk, Tab, launch_chromium
 from tests.deployment.replies import WHOLE, WORDS, with_a_pause
 from tests.deployment.services import Postgres
 from tests.deployment.stack import Stack
@@ -20,7 +20,7 @@ NETWORK = r"WebSocket connection to|ERR_|htmx:ws:error|503"
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        browser = launched(playwright.chromium, WITH_WINDOWS)
+        browser = launch_chromium(playwright.chromium, WITH_WINDOWS)
         yield browser
         browser.close()
 
@@ -32,7 +32,7 @@ def desk(chromium: Browser, stack: Stack, alice: Person) -> Iterator[Desk]:
     desk.expect_error(NETWORK)
     yield desk
     context.close()
-    assert desk.unexpected() == []
+    assert desk.list_unexpected_errors() == []
 
 
 def half_a_reply(desk: Desk, upstream: FakeUpstream, pause: Pause) -> Tab:
@@ -43,7 +43,7 @@ def half_a_reply(desk: Desk, upstream: FakeUpstream, pause: Pause) -> Tab:
     return tab
 
 
-def counted(server: Server, name: str) -> float:
+def read_gauge(server: Server, name: str) -> float:
     """Return one of the server's gauges."""
     with server.visit() as client:
         text = client.get("/metrics", headers={"Authorization": "Bearer metrics"}).text
@@ -53,7 +53,7 @@ def counted(server: Server, name: str) -> float:
 
 def viewers(stack: Stack) -> list[float]:
     """Return the number of viewers of each server, sorted."""
-    return sorted(counted(server, "chatapp_viewers") for server in stack.servers)
+    return sorted(read_gauge(server, "chatapp_viewers") for server in stack.servers)
 
 
 def test_a_prompt_stays_in_the_composer_while_the_database_is_unavailable(
@@ -79,11 +79,11 @@ def test_a_tab_of_a_stopped_server_shows_everything_once(
 ) -> None:
     pause = Pause()
     tab = half_a_reply(desk, team_upstream, pause)
-    [owner] = [server for server in stack.servers if counted(server, "chatapp_replies_running")]
+    [owner] = [server for server in stack.servers if read_gauge(server, "chatapp_replies_running")]
     owner.begin_stop()
     owner.wait_for("Stopping")
     others = [server for server in stack.servers if server is not owner]
-    while not any(counted(server, "chatapp_viewers") for server in others):
+    while not any(read_gauge(server, "chatapp_viewers") for server in others):
         tab.page.wait_for_timeout(50)
     pause.release()
     tab.expect_ending("complete")
@@ -108,6 +108,6 @@ def test_the_notice_that_a_reply_cant_be_reached_comes_and_goes(
     stack.redis.start()
     expect(other.reply).not_to_contain_text("can't be reached right now")
     pause.release()
-    for one in (tab, other):
-        one.expect_ending("complete")
-        expect(one.answer).to_have_text(WHOLE.strip())
+    for each_tab in (tab, other):
+        each_tab.expect_ending("complete")
+        expect(each_tab.answer).to_have_text(WHOLE.strip())

@@ -9,7 +9,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.deployment.replies import page_of
+from tests.deployment.replies import load_page
 from tests.deployment.services import Redis
 from tests.deployment.stack import Stack
 from tests.support.fake_upstream import (
@@ -25,10 +25,10 @@ from tests.support.fake_upstream import (
     usage,
 )
 from tests.support.live import Person, Server, Site
-from tests.support.profile import scaled
+from tests.support.profile import choose_size
 from tests.support.viewer import Viewer
 
-KILLS = scaled(3, 20)
+KILLS = choose_size(3, 20)
 WORDS = [f"word{number} " for number in range(2000)]
 
 
@@ -40,28 +40,28 @@ def journals(server: Server) -> list[Path]:
 async def test_killing_servers_repeatedly_loses_no_character(
     stack: Stack, team_upstream: FakeUpstream, team: Site
 ) -> None:
-    chance, lost, shown = random.Random(9), 0, 0  # noqa: S311
+    chance, lost, shown_characters = random.Random(9), 0, 0  # noqa: S311
     for number in range(KILLS):
         owner, other = stack.servers[number % 3], stack.servers[(number + 1) % 3]
         paced = [step for word in WORDS for step in (Delay(0.004), delta(word))]
         team_upstream.script(role(), reasoning("Hm. "), *paced, Stall())
         person = team.person()
-        async with Viewer.opened(owner, person) as viewer:
+        async with Viewer.open_tab(owner, person) as viewer:
             await viewer.send("Count")
             await viewer.until_says(f"word{chance.randint(5, 300)} ")
             await asyncio.to_thread(owner.kill)
             await viewer.until_lost()
-            async with Viewer.opened(other, person, viewer.path) as elsewhere:
+            async with Viewer.open_tab(other, person, viewer.path) as elsewhere:
                 assert await elsewhere.until_ended() == "interrupted"
-            kept = await page_of(other, person, viewer.path)
-            text = kept.region("answer").strip()
+            page = await load_page(other, person, viewer.path)
+            text = page.region("answer").strip()
             assert text.startswith(viewer.text[: len(text)])
             lost += max(len(viewer.text) - len(text), 0)
-            shown += len(viewer.text)
-            assert "Hm." in kept.region("reasoning")
-            assert "tokens, estimated" in kept.reply().text
+            shown_characters += len(viewer.text)
+            assert "Hm." in page.region("reasoning")
+            assert "tokens, estimated" in page.reply().text
         await asyncio.to_thread(owner.start)
-    print(f"{KILLS} kill -9: {lost} of {shown} characters lost")
+    print(f"{KILLS} kill -9: {lost} of {shown_characters} characters lost")
     assert lost == 0
     assert journals(stack.servers[0]) == []
     assert replies_without_usage(stack.servers[0]) == 0
@@ -85,10 +85,10 @@ async def test_a_frozen_owners_reply_is_booked_once_and_finally_as_reported(
     pause = Pause()
     team_upstream.script(role(), delta("It is"), pause, finish(), usage(7, 9), done())
     owner, other = stack.servers[:2]
-    async with Viewer.opened(owner, alice) as viewer:
+    async with Viewer.open_tab(owner, alice) as viewer:
         await viewer.send("Count")
         await viewer.until_says("It is")
-        async with Viewer.opened(other, alice, viewer.path) as elsewhere:
+        async with Viewer.open_tab(other, alice, viewer.path) as elsewhere:
             await elsewhere.until_says("It is")
             owner.pause()
             assert await elsewhere.until_ended() == "interrupted"
@@ -123,19 +123,19 @@ async def test_a_host_that_comes_back_completes_a_reply_another_cut_short(
 ) -> None:
     owner, other = two_hosts
     team_upstream.script(role(), delta("All of "), delta("it"), Stall())
-    async with Viewer.opened(owner, alice) as viewer:
+    async with Viewer.open_tab(owner, alice) as viewer:
         await viewer.send("Count")
         await viewer.until_says("it")
-        async with Viewer.opened(other, alice, viewer.path) as elsewhere:
+        async with Viewer.open_tab(other, alice, viewer.path) as elsewhere:
             await elsewhere.until_says("All of it")
             await asyncio.to_thread(owner.kill)
             assert await elsewhere.until_ended() == "interrupted"
-            cut = await page_of(other, alice, viewer.path)
+            cut = await load_page(other, alice, viewer.path)
             assert cut.region("answer") == ""  # it had no checkpoint
             assert "tokens, estimated" in cut.reply().text
             await asyncio.to_thread(owner.start)
             await elsewhere.until(lambda: elsewhere.text == "All of it")
-        kept = await page_of(other, alice, viewer.path)
-        assert kept.region("answer").strip() == "All of it"
+        page = await load_page(other, alice, viewer.path)
+        assert page.region("answer").strip() == "All of it"
         assert journals(owner) == []
     assert replies_without_usage(owner) == 0

@@ -18,8 +18,8 @@ async def test_a_reply_over_a_mebibyte_reaches_every_server_whole(
 ) -> None:
     pause = Pause()
     paragraphs = map(delta, ["\n\n", *PARAGRAPHS])
-    rest: list[Step] = [*paragraphs, pause, finish(), done()]
-    async with half_a_reply(stack, team_upstream, alice, *rest) as (viewers, _):
+    steps: list[Step] = [*paragraphs, pause, finish(), done()]
+    async with half_a_reply(stack, team_upstream, alice, *steps) as (viewers, _):
         for viewer in viewers:
             await viewer.until_says("end8.")
         viewers[1].reconnect_quickly()

@@ -1,4 +1,4 @@
-"""What happens to replies when one of three servers is killed, stopped or frozen.
+"""Replies when one of three servers is killed, stopped or frozen.
 
 A tab opened at a server's own address is served by that server, so the server of the tab that sent
 the prompt owns the reply; a tab opened at a proxy may be served anywhere, and moves.
@@ -14,7 +14,7 @@ from tests.deployment.replies import (
     WHOLE,
     WORDS,
     half_a_reply,
-    page_of,
+    load_page,
     until_complete,
     until_ready_says,
     until_saved,
@@ -24,7 +24,7 @@ from tests.deployment.stack import Stack
 from tests.support.fake_upstream import Delay, FakeUpstream, Pause, Stall, delta, done, finish, role
 from tests.support.live import Person, Site
 from tests.support.page import parse
-from tests.support.profile import sampled
+from tests.support.profile import sample_params
 from tests.support.viewer import SIGNED_OUT, Viewer
 
 HALF = "".join(WORDS[:20])
@@ -71,7 +71,8 @@ async def test_signing_out_closes_the_sessions_tabs_on_other_servers(
 ) -> None:
     async with AsyncExitStack() as tabs:
         viewers = [
-            await tabs.enter_async_context(Viewer.opened(server, alice)) for server in stack.servers
+            await tabs.enter_async_context(Viewer.open_tab(server, alice))
+            for server in stack.servers
         ]
         with stack.nginx.visit(alice) as client:
             page = parse(client.get("/accounts/logout/").text)
@@ -163,7 +164,7 @@ async def test_a_draining_owner_finishes_its_reply_for_tabs_that_moved(
         viewers[0].address = stack.servers[1]
         await viewers[0].until_back(1)
         assert viewers[0].closes == [1012]
-        async with Viewer.opened(stack.servers[2], alice, viewers[0].path) as latecomer:
+        async with Viewer.open_tab(stack.servers[2], alice, viewers[0].path) as latecomer:
             await latecomer.until_says("word19")
             pause.release()
             await until_complete(*viewers, latecomer)
@@ -178,7 +179,7 @@ async def test_a_draining_server_accepts_neither_sockets_nor_prompts(
     bob = team.person()
     async with (
         half_a_reply(stack, team_upstream, alice, *with_a_pause(pause)) as (viewers, _),
-        Viewer.opened(stack.servers[0], bob) as other,
+        Viewer.open_tab(stack.servers[0], bob) as other,
     ):
         stack.servers[0].begin_stop()
         await until_ready_says(stack.servers[0], draining=True)
@@ -189,7 +190,7 @@ async def test_a_draining_server_accepts_neither_sockets_nor_prompts(
         pause.release()
         await until_complete(*viewers[1:])
         assert await asyncio.to_thread(stack.servers[0].wait) == 0
-        assert (await page_of(stack.servers[1], bob, "/")).root.find_all("article") == []
+        assert (await load_page(stack.servers[1], bob, "/")).root.find_all("article") == []
 
 
 @pytest.mark.thorough
@@ -205,7 +206,7 @@ async def test_a_reply_that_outlasts_the_drain_is_saved_up_to_that_point(
         await until_saved(hasty.servers[2], alice, viewers[0].path, HALF, "interrupted")
 
 
-@pytest.mark.parametrize("name", sampled(["nginx", "caddy"]))
+@pytest.mark.parametrize("name", sample_params(["nginx", "caddy"]))
 async def test_a_rolling_restart_under_load_loses_and_repeats_nothing(
     stack: Stack, team: Site, team_upstream: FakeUpstream, name: str
 ) -> None:
@@ -217,7 +218,7 @@ async def test_a_rolling_restart_under_load_loses_and_repeats_nothing(
     try:
         async with AsyncExitStack() as tabs:
             viewers = [
-                await tabs.enter_async_context(Viewer.opened(proxy, team.person()))
+                await tabs.enter_async_context(Viewer.open_tab(proxy, team.person()))
                 for _ in range(12)
             ]
             async with asyncio.TaskGroup() as tasks:

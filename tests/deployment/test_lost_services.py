@@ -9,7 +9,7 @@ from tests.deployment.replies import (
     WHOLE,
     WORDS,
     half_a_reply,
-    page_of,
+    load_page,
     until_complete,
     until_ready_says,
     until_saved,
@@ -20,14 +20,14 @@ from tests.deployment.services import Postgres
 from tests.deployment.stack import Stack
 from tests.support.fake_upstream import FakeUpstream, Pause
 from tests.support.live import Person, Site
-from tests.support.profile import sampled
+from tests.support.profile import sample_params
 from tests.support.program import Program
 from tests.support.viewer import Viewer
 
 SILENT = "can't be reached right now"
 SOON = 2.0  # seconds before anybody wonders why nothing happens
 BACK = {"stop": "start", "pause": "resume"}
-HOW = pytest.mark.parametrize("how", sampled(BACK))
+HOW = pytest.mark.parametrize("how", sample_params(BACK))
 
 
 async def do(how: str, program: Program) -> None:
@@ -42,8 +42,8 @@ async def test_without_redis_the_owners_tabs_read_on_and_others_catch_up(
     stack: Stack, team_upstream: FakeUpstream, alice: Person, team: Site, how: str
 ) -> None:
     first, second = Pause(), Pause()
-    rest = with_two_pauses(first, second)
-    async with half_a_reply(stack, team_upstream, alice, *rest) as (viewers, _):
+    steps = with_two_pauses(first, second)
+    async with half_a_reply(stack, team_upstream, alice, *steps) as (viewers, _):
         await do(how, stack.redis)
         async with asyncio.timeout(SOON):
             for viewer in viewers[1:]:
@@ -57,8 +57,8 @@ async def test_without_redis_the_owners_tabs_read_on_and_others_catch_up(
             ready = await until_ready_says(server, redis=False)
             assert (ready["status"], ready["database"], ready["draining"]) == (503, True, False)
         async with (
-            Viewer.opened(stack.servers[1], team.person()) as newcomer,
-            Viewer.opened(stack.servers[1], alice, viewers[0].path) as latecomer,
+            Viewer.open_tab(stack.servers[1], team.person()) as newcomer,
+            Viewer.open_tab(stack.servers[1], alice, viewers[0].path) as latecomer,
         ):
             await newcomer.send("Hello?")
             assert await newcomer.until_ended() == "complete"
@@ -101,7 +101,7 @@ async def test_a_server_started_without_redis_joins_once_it_is_back(
         await asyncio.to_thread(late.kill)
         await asyncio.to_thread(late.start)
         await until_ready_says(late, redis=False, database=True)
-        async with Viewer.opened(late, alice, viewers[0].path) as viewer:
+        async with Viewer.open_tab(late, alice, viewers[0].path) as viewer:
             await asyncio.to_thread(stack.redis.start)
             await until_ready_says(late, redis=True)
             pause.release()
@@ -125,7 +125,7 @@ async def test_without_postgresql_replies_continue_and_are_saved_when_it_is_back
     async with (
         half_a_reply(stack, team_upstream, alice, *with_a_pause(ends)) as (viewers, _),
         half_a_reply(stack, team_upstream, bob, *with_a_pause(stays)) as (others, _),
-        Viewer.opened(stack.servers[1], carol) as asking,
+        Viewer.open_tab(stack.servers[1], carol) as asking,
     ):
         pids = [server.pid for server in stack.servers]
         since = [len(server.lines) for server in stack.servers]
@@ -156,7 +156,7 @@ async def test_without_postgresql_replies_continue_and_are_saved_when_it_is_back
             assert not [frame for frame in tab.frames if 'data-ending="interrupted"' in frame]
         for person, tab in ((alice, viewers[0]), (bob, others[0])):
             await until_saved(stack.servers[2], person, tab.path, WHOLE, "complete")
-        page = await page_of(stack.servers[2], carol, asking.path)
+        page = await load_page(stack.servers[2], carol, asking.path)
         assert len(page.root.find_all("article")) == 1
         assert pids == [server.pid for server in stack.servers if server.is_running]
         for server, line in zip(stack.servers, since, strict=True):

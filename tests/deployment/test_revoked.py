@@ -13,7 +13,7 @@ from tests.deployment.stack import Stack
 from tests.support.fake_upstream import FakeUpstream, Stall, delta, done, finish, role
 from tests.support.live import PASSWORD, Person, Site, run
 from tests.support.page import parse
-from tests.support.profile import sampled
+from tests.support.profile import sample_params
 from tests.support.viewer import DEACTIVATED, SIGNED_OUT, Viewer
 
 HALF = "".join(WORDS[:20])
@@ -57,16 +57,17 @@ EVENTS = {
 }
 
 
-@pytest.mark.parametrize("event", sampled(EVENTS, 2))
+@pytest.mark.parametrize("event", sample_params(EVENTS, 2))
 async def test_a_change_by_another_program_closes_sockets_on_all_servers(
     stack: Stack, team_upstream: FakeUpstream, team: Site, alice: Person, event: str
 ) -> None:
     statement, code = EVENTS[event]
     async with AsyncExitStack() as tabs:
         viewers = [
-            await tabs.enter_async_context(Viewer.opened(server, alice)) for server in stack.servers
+            await tabs.enter_async_context(Viewer.open_tab(server, alice))
+            for server in stack.servers
         ]
-        bobs = await tabs.enter_async_context(Viewer.opened(stack.servers[1], team.person()))
+        bobs = await tabs.enter_async_context(Viewer.open_tab(stack.servers[1], team.person()))
         changed_at = await happens(stack, alice, statement)
         for viewer in viewers:
             await viewer.until_closed(code)
@@ -108,21 +109,23 @@ async def test_losing_access_closes_sockets_within_a_second(stack: Stack, team: 
     people = [team.person() for _ in range(TIMES)]
     async with AsyncExitStack() as tabs:
         viewers = [
-            [await tabs.enter_async_context(Viewer.opened(server, person)) for person in people]
+            [await tabs.enter_async_context(Viewer.open_tab(server, person)) for person in people]
             for server in stack.servers
         ]
-        closings = [asyncio.create_task(closed_at(*one)) for one in zip(*viewers, strict=True)]
+        closings = [
+            asyncio.create_task(wait_until_closed(*pair)) for pair in zip(*viewers, strict=True)
+        ]
         program = DEACTIVATING.format(names=[person.username for person in people])
         done = await asyncio.to_thread(run, stack.servers[0].environment, "-c", program)
         changed = [float(line) for line in done.stdout.split()]
         closed = await asyncio.gather(*closings)
-    took = [one - other for one, other in zip(closed, changed, strict=True)]
+    took = [closing - other for closing, other in zip(closed, changed, strict=True)]
     print(f"closed on {len(stack.servers)} servers, {TIMES} times:", end=" ")
     print(f"median {statistics.median(took):.3f} s, worst {max(took):.3f} s")
     assert min(took) < PROMISED
 
 
-async def closed_at(*viewers: Viewer) -> float:
+async def wait_until_closed(*viewers: Viewer) -> float:
     """Return the clock time at which all of them had been closed."""
     for viewer in viewers:
         await viewer.until_closed(DEACTIVATED)
@@ -156,14 +159,15 @@ async def test_a_new_password_ends_the_other_sessions_on_all_servers(
 ) -> None:
     async with AsyncExitStack() as tabs:
         viewers = [
-            await tabs.enter_async_context(Viewer.opened(server, alice)) for server in stack.servers
+            await tabs.enter_async_context(Viewer.open_tab(server, alice))
+            for server in stack.servers
         ]
         with stack.nginx.visit() as client:
             await asyncio.to_thread(change_password, client, stack.nginx.url, alice)
             for viewer in viewers:
                 await viewer.until_closed(SIGNED_OUT)
             again = Person(alice.username, client.cookies["__Host-sessionid"])
-        async with Viewer.opened(stack.servers[2], again) as viewer:
+        async with Viewer.open_tab(stack.servers[2], again) as viewer:
             assert viewer.is_connected
 
 

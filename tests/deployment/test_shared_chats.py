@@ -35,7 +35,9 @@ class Reader:
 
     @classmethod
     @asynccontextmanager
-    async def opened(cls, server: Server, person: Person, token: str) -> "AsyncIterator[Reader]":
+    async def open_socket(
+        cls, server: Server, person: Person, token: str
+    ) -> "AsyncIterator[Reader]":
         async with websockets.asyncio.client.connect(
             f"{server.url.replace('http', 'ws')}/ws/s/{token}/",
             origin=Origin(server.url),
@@ -57,7 +59,7 @@ class Reader:
         return self._socket.close_code
 
 
-async def shared(stack: Stack, path: str) -> str:
+async def share_chat(stack: Stack, path: str) -> str:
     """Share the conversation with everyone who signs in; return the token."""
     program = SHARE.format(pk=path.strip("/").rpartition("/")[2])
     return (await asyncio.to_thread(stack.servers[0].run, program)).split()[-1]
@@ -72,10 +74,10 @@ async def test_a_reader_elsewhere_gets_a_snapshot_the_tokens_and_the_end(
     stack: Stack, team_upstream: FakeUpstream, alice: Person, bob: Person
 ) -> None:
     pause = Pause()
-    rest = (pause, delta("and more "), delta("words"), finish(), done())
-    async with half_a_reply(stack, team_upstream, alice, *rest) as (viewers, _):
-        token = await shared(stack, viewers[0].path)
-        async with Reader.opened(stack.servers[1], bob, token) as reader:
+    steps = (pause, delta("and more "), delta("words"), finish(), done())
+    async with half_a_reply(stack, team_upstream, alice, *steps) as (viewers, _):
+        token = await share_chat(stack, viewers[0].path)
+        async with Reader.open_socket(stack.servers[1], bob, token) as reader:
             await reader.until("word19")
             pause.release()
             await reader.until("and more")
@@ -89,8 +91,8 @@ async def test_a_reader_elsewhere_keeps_no_reply_running(
     hasty: Stack, team_upstream: FakeUpstream, alice: Person, bob: Person
 ) -> None:
     async with half_a_reply(hasty, team_upstream, alice, Stall()) as (viewers, request):
-        token = await shared(hasty, viewers[0].path)
-        async with Reader.opened(hasty.servers[1], bob, token) as reader:
+        token = await share_chat(hasty, viewers[0].path)
+        async with Reader.open_socket(hasty.servers[1], bob, token) as reader:
             await reader.until("word19")
             for viewer in viewers:
                 await viewer.close()
@@ -102,8 +104,8 @@ async def test_a_reader_elsewhere_is_told_when_the_link_is_revoked(
     stack: Stack, team_upstream: FakeUpstream, alice: Person, bob: Person
 ) -> None:
     async with half_a_reply(stack, team_upstream, alice, Stall()) as (viewers, _):
-        token = await shared(stack, viewers[0].path)
-        async with Reader.opened(stack.servers[1], bob, token) as reader:
+        token = await share_chat(stack, viewers[0].path)
+        async with Reader.open_socket(stack.servers[1], bob, token) as reader:
             await reader.until("word19")
             with stack.nginx.visit(alice) as client:
                 await asyncio.to_thread(revoke, client, stack.nginx.url)

@@ -38,7 +38,7 @@ def server(team: Site, redis: Redis, team_upstream: FakeUpstream) -> Iterator[Se
         yield server
 
 
-def workers_of(server: Server) -> set[int]:
+def find_workers(server: Server) -> set[int]:
     children = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text()
     return {int(pid) for pid in children.split()}
 
@@ -47,7 +47,7 @@ def are_there(pids: Iterable[int]) -> bool:
     return any(Path(f"/proc/{pid}").exists() for pid in pids)
 
 
-def process_of(server: Server, tab: Viewer) -> int:
+def find_process(server: Server, tab: Viewer) -> int:
     """Return the worker that runs the tab's reply."""
     with psycopg.connect(server.environment["DATABASE_URL"]) as connection:
         row = connection.execute(PROCESS_OF, [tab.replies[-1]]).fetchone()
@@ -57,19 +57,19 @@ def process_of(server: Server, tab: Viewer) -> int:
 
 @asynccontextmanager
 async def a_reply_in_each(
-    server: Server, upstream: FakeUpstream, team: Site, *rest: object
+    server: Server, upstream: FakeUpstream, team: Site, *steps: object
 ) -> AsyncIterator[dict[int, Viewer]]:
     """Open tabs until each worker runs a half-finished reply; the kernel picks the workers."""
     tabs: dict[int, Viewer] = {}
     async with AsyncExitStack() as opened, asyncio.timeout(WAIT_SECONDS):
         while len(tabs) < WORKERS:
-            upstream.script(role(), delta("Half of "), *(rest or [Stall()]))
-            tab = await opened.enter_async_context(Viewer.opened(server, team.person()))
+            upstream.script(role(), delta("Half of "), *(steps or [Stall()]))
+            tab = await opened.enter_async_context(Viewer.open_tab(server, team.person()))
             await tab.send("Go on")
             await upstream.until_requested()
             await tab.until_says("Half of")
-            tabs[process_of(server, tab)] = tab
-        assert tabs.keys() == workers_of(server)
+            tabs[find_process(server, tab)] = tab
+        assert tabs.keys() == find_workers(server)
         yield tabs
 
 
@@ -77,14 +77,14 @@ async def test_a_killed_worker_is_replaced_and_takes_no_other_with_it(
     server: Server, team_upstream: FakeUpstream, team: Site
 ) -> None:
     pause = Pause()
-    rest = (pause, delta("it"), finish(), done())
-    async with a_reply_in_each(server, team_upstream, team, *rest) as tabs:
-        (killed, lost), (_, kept) = tabs.items()
+    steps = (pause, delta("it"), finish(), done())
+    async with a_reply_in_each(server, team_upstream, team, *steps) as tabs:
+        (killed, lost), (_, other_tab) = tabs.items()
         os.kill(killed, signal.SIGKILL)
         assert await lost.until_ended() == "interrupted"
         pause.release()
-        assert await kept.until_ended() == "complete"
-        assert (kept.connections, kept.text) == (1, "Half of it")
+        assert await other_tab.until_ended() == "complete"
+        assert (other_tab.connections, other_tab.text) == (1, "Half of it")
         await asyncio.to_thread(server.wait_for, f"Process {killed} exited with -9")
         async with a_reply_in_each(server, team_upstream, team) as tabs:
             assert killed not in tabs
@@ -120,13 +120,13 @@ async def test_a_tab_on_another_worker_follows_the_reply(
     server: Server, team_upstream: FakeUpstream, team: Site
 ) -> None:
     pause = Pause()
-    rest = (pause, delta("it"), finish(), done())
+    steps = (pause, delta("it"), finish(), done())
     async with (
-        a_reply_in_each(server, team_upstream, team, *rest) as tabs,
+        a_reply_in_each(server, team_upstream, team, *steps) as tabs,
         AsyncExitStack() as opened,
     ):
         others = [
-            await opened.enter_async_context(Viewer.opened(server, tab.person, tab.path))
+            await opened.enter_async_context(Viewer.open_tab(server, tab.person, tab.path))
             for tab in tabs.values()
             for _ in range(4)  # all four in the same process only once in 16
         ]
@@ -140,40 +140,40 @@ async def test_tabs_on_all_workers_see_a_summary_and_any_of_them_cancels_it(
     server: Server, team_upstream: FakeUpstream, team: Site
 ) -> None:
     async with AsyncExitStack() as opened:
-        tab = await opened.enter_async_context(Viewer.opened(server, team.person()))
+        tab = await opened.enter_async_context(Viewer.open_tab(server, team.person()))
         for text in ("One", "Two"):
             team_upstream.script(role(), delta(text), finish(), done())
             await tab.ask(f"Say {text}")
             assert await tab.until_ended() == "complete"
         tabs = [tab] + [
-            await opened.enter_async_context(Viewer.opened(server, tab.person, tab.path))
+            await opened.enter_async_context(Viewer.open_tab(server, tab.person, tab.path))
             for _ in range(4)  # all in the process of the first only once in 16
         ]
         team_upstream.script(role(), delta("We counted"), Stall())
         await tab.send("", action="summarise", by=tab.page.form()["model"])
         while "Summarise" not in str((request := await team_upstream.until_requested()).body):
             pass
-        for one in tabs:
-            await until_progress(one, "is writing a summary")
-        reloaded = await opened.enter_async_context(Viewer.opened(server, tab.person, tab.path))
+        for each_tab in tabs:
+            await until_progress(each_tab, "is writing a summary")
+        reloaded = await opened.enter_async_context(Viewer.open_tab(server, tab.person, tab.path))
         await until_progress(reloaded, "(2 words)")
-        await tabs[-1].press(progress_of(tabs[-1]).find("button"))
+        await tabs[-1].press(find_progress(tabs[-1]).find("button"))
         await request.until_closed()
-        for one in (*tabs, reloaded):
-            await until_progress(one, "")
+        for each_tab in (*tabs, reloaded):
+            await until_progress(each_tab, "")
 
 
 async def until_progress(tab: Viewer, text: str) -> None:
     """Wait until the tab says this of a summary, or nothing."""
 
     def says_it() -> bool:
-        said = progress_of(tab).text.strip()
-        return text in said if text else not said
+        progress = find_progress(tab).text.strip()
+        return text in progress if text else not progress
 
     await tab.until(says_it)
 
 
-def progress_of(tab: Viewer) -> Element:
+def find_progress(tab: Viewer) -> Element:
     return tab.page.root.find("p", id="summary-progress")
 
 

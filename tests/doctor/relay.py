@@ -23,27 +23,27 @@ from tests.support.program import WAIT_SECONDS
 TOO_LARGE = b"HTTP/1.1 413 Payload Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 
-def unchanged(data: bytes) -> bytes:
+def pass_unchanged(data: bytes) -> bytes:
     return data
 
 
-def refusing_upgrades(data: bytes) -> bytes:
+def refuse_upgrades(data: bytes) -> bytes:
     """Drop the hop-by-hop headers, as a proxy does that isn't configured for WebSockets."""
     return re.sub(rb"\r\n(Upgrade|Connection): [^\r]*", b"", data)
 
 
-def dropping(name: str) -> Callable[[bytes], bytes]:
+def drop_header(name: str) -> Callable[[bytes], bytes]:
     return lambda data: re.sub(rb"(?i)\r\n" + name.encode() + rb": [^\r]*", b"", data)
 
 
-def saying(name: str, value: str) -> Callable[[bytes], bytes]:
+def set_header(name: str, value: str) -> Callable[[bytes], bytes]:
     """Return a function that sets a header, replacing any value it has."""
 
     def rewrite(data: bytes) -> bytes:
         if not re.match(rb"[A-Z]+ /|HTTP/1", data):
             return data
-        head, found, rest = dropping(name)(data).partition(b"\r\n")
-        return head + found + f"{name}: {value}\r\n".encode() + rest
+        head, separator, tail = drop_header(name)(data).partition(b"\r\n")
+        return head + separator + f"{name}: {value}\r\n".encode() + tail
 
     return rewrite
 
@@ -53,8 +53,8 @@ class Relay:
     """A proxy for the server at `target`, in a thread of its own; a context manager."""
 
     target: str
-    ask: Callable[[bytes], bytes] = unchanged  # applied to what goes to the server
-    tell: Callable[[bytes], bytes] = unchanged  # applied to what comes from it
+    ask: Callable[[bytes], bytes] = pass_unchanged  # applied to what goes to the server
+    tell: Callable[[bytes], bytes] = pass_unchanged  # applied to what comes from it
     lump_seconds: float = 0.0
     idle_seconds: float | None = None
     max_body: int | None = None

@@ -12,11 +12,11 @@ from tests.support.live import Server
 
 @pytest.mark.thorough
 def test_a_buffering_proxy_is_found(server: Server) -> None:
-    found = through(Relay(server.url, lump_seconds=0.8), buffering.http_buffering)
-    assert found.status is Status.WARNING
-    assert "proxy_buffering off" in found.remedy
-    found = through(Relay(server.url, lump_seconds=0.8), websocket.socket_buffering)
-    assert found.status is Status.FAILED
+    result = through(Relay(server.url, lump_seconds=0.8), buffering.http_buffering)
+    assert result.status is Status.WARNING
+    assert "proxy_buffering off" in result.remedy
+    result = through(Relay(server.url, lump_seconds=0.8), websocket.socket_buffering)
+    assert result.status is Status.FAILED
 
 
 def test_lateness_is_the_extra_time_of_the_slowest_piece() -> None:

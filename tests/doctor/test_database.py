@@ -35,7 +35,7 @@ def postgres(monkeypatch: pytest.MonkeyPatch, url: str, options: Any = None) -> 
 
 
 @pytest.fixture
-def migrated(site: Site, tmp_path: Path) -> Path:
+def migrated_file(site: Site, tmp_path: Path) -> Path:
     file = site.server().data_dir / "chatapp.sqlite3"
     if not file.exists():
         pytest.skip("the site is on PostgreSQL")
@@ -46,28 +46,28 @@ def migrated(site: Site, tmp_path: Path) -> Path:
     return copy
 
 
-def test_a_good_database_passes(migrated: Path) -> None:
-    before = migrated.read_bytes()
-    assert set(statuses(database(sqlite(migrated))).values()) == {Status.OK}
-    assert is_usable(sqlite(migrated))
-    assert migrated.read_bytes() == before  # the attempted write was rolled back
+def test_a_good_database_passes(migrated_file: Path) -> None:
+    before = migrated_file.read_bytes()
+    assert set(statuses(database(sqlite(migrated_file))).values()) == {Status.OK}
+    assert is_usable(sqlite(migrated_file))
+    assert migrated_file.read_bytes() == before  # the attempted write was rolled back
 
 
 def test_a_database_without_tables_is_not_migrated(tmp_path: Path) -> None:
     file = tmp_path / "empty.sqlite3"
     file.touch()
-    *_, found = database(sqlite(file))
-    assert (found.what, found.status) == ("Migrated", Status.FAILED)
-    assert "contenttypes.0001_initial" in found.found
-    assert "make upgrade" in found.remedy
+    *_, result = database(sqlite(file))
+    assert (result.what, result.status) == ("Migrated", Status.FAILED)
+    assert "contenttypes.0001_initial" in result.finding
+    assert "make upgrade" in result.remedy
     assert not is_usable(sqlite(file))
 
 
-def test_a_read_only_database_is_not_writable(migrated: Path) -> None:
-    found = {one.what: one for one in database(sqlite(f"file:{migrated}?mode=ro"))}
-    assert found["Writable"].status is Status.FAILED
-    assert "readonly" in found["Writable"].found
-    assert found["Migrated"].status is Status.OK
+def test_a_read_only_database_is_not_writable(migrated_file: Path) -> None:
+    results = {result.what: result for result in database(sqlite(f"file:{migrated_file}?mode=ro"))}
+    assert results["Writable"].status is Status.FAILED
+    assert "readonly" in results["Writable"].finding
+    assert results["Migrated"].status is Status.OK
 
 
 def test_a_missing_file_is_not_created(tmp_path: Path) -> None:
@@ -85,10 +85,10 @@ def test_an_unreachable_server_is_reported_without_its_password(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     url = f"postgres://alice:hunter22@127.0.0.1:{free_port()}/chat"
-    found = list(database(postgres(monkeypatch, url)))
-    assert [one.status for one in found] == [Status.FAILED, Status.SKIPPED, Status.SKIPPED]
-    assert "/chat" in found[0].found
-    assert "hunter22" not in found[0].found
+    results = list(database(postgres(monkeypatch, url)))
+    assert [result.status for result in results] == [Status.FAILED, Status.SKIPPED, Status.SKIPPED]
+    assert "/chat" in results[0].finding
+    assert "hunter22" not in results[0].finding
 
 
 @pytest.fixture
@@ -103,14 +103,14 @@ def server(monkeypatch: pytest.MonkeyPatch) -> str:
 def test_a_postgresql_servers_version_and_clock_are_reported(
     monkeypatch: pytest.MonkeyPatch, server: str
 ) -> None:
-    found = {one.what: one for one in database(postgres(monkeypatch, server))}
-    assert found["Reachable"].found.startswith("PostgreSQL ")
-    assert found["Writable"].status is Status.OK
-    assert found["Clock"].status is Status.OK
+    results = {result.what: result for result in database(postgres(monkeypatch, server))}
+    assert results["Reachable"].finding.startswith("PostgreSQL ")
+    assert results["Writable"].status is Status.OK
+    assert results["Clock"].status is Status.OK
 
 
 def test_a_postgresql_replica_is_not_writable(monkeypatch: pytest.MonkeyPatch, server: str) -> None:
     read_only = {"options": "-c default_transaction_read_only=on"}
-    found = {one.what: one for one in database(postgres(monkeypatch, server, read_only))}
-    assert found["Writable"].status is Status.FAILED
-    assert "read-only" in found["Writable"].found
+    results = {result.what: result for result in database(postgres(monkeypatch, server, read_only))}
+    assert results["Writable"].status is Status.FAILED
+    assert "read-only" in results["Writable"].finding

@@ -8,7 +8,7 @@ from chatapp.doctor.forwarding import SeenRequest
 from chatapp.doctor.public import Public
 from tests.doctor import statuses
 from tests.doctor.conftest import HTTPS_PORT
-from tests.doctor.relay import Relay, saying
+from tests.doctor.relay import Relay, set_header
 from tests.support.certificates import Authority
 from tests.support.live import Server
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.thorough
 def test_all_checks_pass_without_a_proxy(direct: Public) -> None:
     seen = forwarding.fetch_seen_request(direct)
     assert isinstance(seen, SeenRequest)
-    found = [
+    results = [
         *public.answers(direct),
         *forwarding.check_forwarding(direct, seen),
         *pages.page_headers(direct),
@@ -28,11 +28,14 @@ def test_all_checks_pass_without_a_proxy(direct: Public) -> None:
         *websocket.socket_buffering(direct),
         *websocket.prompt_size(direct),
     ]
-    assert [one for one in found if one.status is not Status.OK] == []
+    assert [result for result in results if result.status is not Status.OK] == []
 
 
 def test_all_checks_pass_behind_tls(server: Server, authority: Authority) -> None:
-    https, request_id = saying("X-Forwarded-Proto", "https"), saying("X-Request-ID", "the-proxys")
+    https, request_id = (
+        set_header("X-Forwarded-Proto", "https"),
+        set_header("X-Request-ID", "the-proxys"),
+    )
 
     def both(data: bytes) -> bytes:
         return request_id(https(data))
@@ -48,12 +51,12 @@ def test_all_checks_pass_behind_tls(server: Server, authority: Authority) -> Non
     ):
         seen = forwarding.fetch_seen_request(outside)
         assert isinstance(seen, SeenRequest)
-        found = [
+        results = [
             *public.answers(outside),
             *forwarding.check_forwarding(outside, seen),
             *pages.page_headers(outside),
             *websocket.upgrade(outside),
             *websocket.prompt_size(outside),
         ]
-    assert [one for one in found if one.status is not Status.OK] == []
-    assert "HSTS" in statuses(found)
+    assert [result for result in results if result.status is not Status.OK] == []
+    assert "HSTS" in statuses(results)

@@ -37,7 +37,7 @@ def test_files_that_another_host_stored_elsewhere_are_missed(
     disk.delete(StoredFile.store(b"other", alice.pk).name)
     [result] = stored_files()
     assert result.status is Status.FAILED
-    assert result.found == "1 of the 2 newest files are missing here"
+    assert result.finding == "1 of the 2 newest files are missing here"
     assert "CHATAPP_FILES_BUCKET" in result.remedy
 
 
@@ -51,14 +51,14 @@ def test_attached_files_are_looked_for_behind_newer_ones(
     StoredFile.store(b"newer", alice.pk)
     [result] = stored_files()
     assert result.status is Status.FAILED
-    assert result.found == "1 of the 1 newest attached files are missing here"
+    assert result.finding == "1 of the 1 newest attached files are missing here"
 
 
 def test_a_storage_that_refuses_is_reported(tmp_path: Path) -> None:
     (tmp_path / "files").write_text("not a directory")
     [result] = stored_files()
     assert result.status is Status.FAILED
-    assert "can't be stored" in result.found
+    assert "can't be stored" in result.finding
 
 
 def test_a_file_is_read_in_the_sandbox() -> None:

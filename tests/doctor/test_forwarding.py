@@ -8,7 +8,7 @@ from chatapp.doctor import forwarding, websocket
 from chatapp.doctor.forwarding import SeenRequest
 from chatapp.doctor.public import Public
 from tests.doctor import only, statuses
-from tests.doctor.relay import Relay, saying
+from tests.doctor.relay import Relay, set_header
 from tests.support.certificates import Authority
 from tests.support.live import Server, Site
 
@@ -17,43 +17,43 @@ def seen_through(relay: Relay) -> dict[str, CheckResult]:
     with relay, Public(relay.url) as outside:
         seen = forwarding.fetch_seen_request(outside)
         assert isinstance(seen, SeenRequest)
-        return {found.what: found for found in forwarding.check_forwarding(outside, seen)}
+        return {result.what: result for result in forwarding.check_forwarding(outside, seen)}
 
 
 @pytest.mark.thorough
 def test_a_host_name_that_the_app_refuses_is_reported(site: Site) -> None:
     server = site.server(SECRET_KEY=settings.SECRET_KEY).start()
-    relay = Relay(server.url, saying("Host", "chat.example"))
+    relay = Relay(server.url, set_header("Host", "chat.example"))
     try:
         with relay, Public(relay.url) as outside:
-            found = forwarding.fetch_seen_request(outside)
+            result = forwarding.fetch_seen_request(outside)
     finally:
         server.stop()  # it logged the refused host
-    assert isinstance(found, CheckResult)
-    assert found.found.endswith("answers 400")
-    assert "ALLOWED_HOSTS" in found.remedy
+    assert isinstance(result, CheckResult)
+    assert result.finding.endswith("answers 400")
+    assert "ALLOWED_HOSTS" in result.remedy
 
 
 @pytest.mark.thorough
 def test_an_installation_with_another_secret_key_is_reported(site: Site) -> None:
     with site.server() as other, Public(other.url) as outside:
-        found = forwarding.fetch_seen_request(outside)
-        assert isinstance(found, CheckResult)
-        assert "SECRET_KEY" in found.remedy
+        result = forwarding.fetch_seen_request(outside)
+        assert isinstance(result, CheckResult)
+        assert "SECRET_KEY" in result.remedy
         assert "SECRET_KEY" in only(websocket.upgrade(outside)).remedy
 
 
 def test_a_proxy_that_changes_the_host_fails(server: Server) -> None:
-    found = seen_through(Relay(server.url, saying("Host", "127.0.0.1")))["Host"]
-    assert (found.status, found.found) == (Status.FAILED, "the app sees 127.0.0.1")
+    result = seen_through(Relay(server.url, set_header("Host", "127.0.0.1")))["Host"]
+    assert (result.status, result.finding) == (Status.FAILED, "the app sees 127.0.0.1")
 
 
 def test_a_proxy_that_does_not_forward_the_scheme_fails(
     server: Server, authority: Authority
 ) -> None:
-    found = seen_through(Relay(server.url, context=authority.context()))["Scheme"]
-    assert found.status is Status.FAILED
-    assert "X-Forwarded-Proto $scheme" in found.remedy
+    result = seen_through(Relay(server.url, context=authority.context()))["Scheme"]
+    assert result.status is Status.FAILED
+    assert "X-Forwarded-Proto $scheme" in result.remedy
 
 
 def test_an_app_that_does_not_trust_the_forwarded_scheme_fails(
@@ -61,9 +61,11 @@ def test_an_app_that_does_not_trust_the_forwarded_scheme_fails(
 ) -> None:
     with Public("https://chat.example") as outside:
         seen = SeenRequest("http", "chat.example", "10.0.0.9", "10.0.0.9", "https", "10.0.0.9")
-        found = {one.what: one for one in forwarding.check_forwarding(outside, seen)}["Scheme"]
-    assert found.status is Status.FAILED
-    assert "CSRF_TRUSTED_ORIGINS=https://chat.example" in found.remedy
+        scheme = {result.what: result for result in forwarding.check_forwarding(outside, seen)}[
+            "Scheme"
+        ]
+    assert scheme.status is Status.FAILED
+    assert "CSRF_TRUSTED_ORIGINS=https://chat.example" in scheme.remedy
 
 
 @pytest.mark.parametrize(
@@ -87,10 +89,10 @@ def test_the_client_address_is_judged(
 def test_an_app_that_trusts_any_forwarded_address_fails() -> None:
     seen = SeenRequest("http", "chat.example", "198.51.100.4", "", "", "198.51.100.4", True)
     with Public("http://chat.example") as outside:
-        found = {one.what: one for one in forwarding.check_forwarding(outside, seen)}[
-            "Client address"
-        ]
-    assert found.status is Status.FAILED
+        client_address = {
+            result.what: result for result in forwarding.check_forwarding(outside, seen)
+        }["Client address"]
+    assert client_address.status is Status.FAILED
 
 
 def test_a_forged_address_is_tried_unless_this_machine_is_a_trusted_proxy(
@@ -98,18 +100,18 @@ def test_a_forged_address_is_tried_unless_this_machine_is_a_trusted_proxy(
 ) -> None:
     monkeypatch.setattr(settings, "CHATAPP_TRUSTED_PROXIES", [], raising=False)
     with (
-        Relay(server.url, saying("X-Forwarded-For", forwarding.FORGED)) as relay,
+        Relay(server.url, set_header("X-Forwarded-For", forwarding.FORGED)) as relay,
         Public(relay.url) as outside,
     ):
         seen = forwarding.fetch_seen_request(outside)
     assert isinstance(seen, SeenRequest)
-    assert seen.believes_forged is (seen.client == forwarding.FORGED)
+    assert seen.trusts_forged_headers is (seen.client == forwarding.FORGED)
     assert seen.forwarded_for in ("", forwarding.FORGED)
 
 
 def test_a_proxy_that_passes_on_a_clients_request_id_is_warned_of(server: Server) -> None:
-    found = seen_through(Relay(server.url, saying("X-Forwarded-Proto", "http")))["Request id"]
-    assert found.status is Status.WARNING
-    assert "X-Request-ID $request_id" in found.remedy
-    found = seen_through(Relay(server.url, saying("X-Request-ID", "the-proxys")))["Request id"]
-    assert found.status is Status.OK
+    result = seen_through(Relay(server.url, set_header("X-Forwarded-Proto", "http")))["Request id"]
+    assert result.status is Status.WARNING
+    assert "X-Request-ID $request_id" in result.remedy
+    result = seen_through(Relay(server.url, set_header("X-Request-ID", "the-proxys")))["Request id"]
+    assert result.status is Status.OK

@@ -6,7 +6,7 @@ import pytest
 from allauth.socialaccount.models import SocialAccount
 from pytest_django import Settings
 
-from chatapp.accounts.identities import uid_of
+from chatapp.accounts.identities import build_uid
 from chatapp.checks.results import Status
 from chatapp.doctor.identities import identities
 from chatapp.models import User
@@ -28,7 +28,7 @@ def provider(settings: Settings) -> Iterator[Provider]:
 def add(user: User, issuer: str, subject: str) -> None:
     token = {"iss": issuer, "sub": subject}
     SocialAccount.objects.create(
-        user=user, provider="oidc", uid=uid_of(issuer, subject), extra_data={"id_token": token}
+        user=user, provider="oidc", uid=build_uid(issuer, subject), extra_data={"id_token": token}
     )
 
 
@@ -50,14 +50,14 @@ def test_people_who_can_no_longer_sign_in_are_counted(
     add(olive, OLD, "3")
     add(olive, provider.issuer, "3")
     SocialAccount.objects.create(user=bob, provider="oidc", uid="4")  # stored without its issuer
-    _, found = identities()
-    assert found.status is Status.WARNING
-    assert "another issuer: 2;" in found.found
-    assert f"{OLD} (2), unknown (1)" in found.found
-    assert "manage.py move_identities" in found.remedy
+    _, result = identities()
+    assert result.status is Status.WARNING
+    assert "another issuer: 2;" in result.finding
+    assert f"{OLD} (2), unknown (1)" in result.finding
+    assert "manage.py move_identities" in result.remedy
 
 
 def test_an_unreachable_provider_fails(provider: Provider) -> None:
     provider.server.server_close()
-    found = only(identities())
-    assert (found.what, found.status) == ("Provider", Status.FAILED)
+    result = only(identities())
+    assert (result.what, result.status) == ("Provider", Status.FAILED)

@@ -46,21 +46,21 @@ def test_without_redis_there_is_nothing_to_check() -> None:
 
 
 def test_a_good_redis_passes(url: str) -> None:
-    found = list(redis_server(url))
-    assert statuses(found) == dict.fromkeys(("Redis", "Clock", "Memory"), Status.OK)
-    assert "hunter22" not in found[0].found
+    results = list(redis_server(url))
+    assert statuses(results) == dict.fromkeys(("Redis", "Clock", "Memory"), Status.OK)
+    assert "hunter22" not in results[0].finding
 
 
 def test_a_wrong_password_fails_and_is_not_shown(url: str) -> None:
-    found = only(redis_server(url.replace("hunter22", "hunter23")))
-    assert found.status is Status.FAILED
-    assert "hunter23" not in found.found
+    result = only(redis_server(url.replace("hunter22", "hunter23")))
+    assert result.status is Status.FAILED
+    assert "hunter23" not in result.finding
 
 
 def test_an_unreachable_redis_fails() -> None:
-    found = only(redis_server(f"redis://:hunter22@127.0.0.1:{free_port()}/0"))
-    assert found.status is Status.FAILED
-    assert "hunter22" not in found.found
+    result = only(redis_server(f"redis://:hunter22@127.0.0.1:{free_port()}/0"))
+    assert result.status is Status.FAILED
+    assert "hunter22" not in result.finding
 
 
 def test_an_old_redis_is_warned_of(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,9 +75,9 @@ def test_a_redis_that_may_evict_counters_is_warned_of(url: str) -> None:
         client.config_set("maxmemory-policy", "allkeys-lru")
         *_, last = redis_server(url)
         client.config_set("maxmemory-policy", "noeviction")
-        *_, kept = redis_server(url)
+        *_, result = redis_server(url)
         client.config_set("maxmemory", 0)
-    assert (last.status, kept.status) == (Status.WARNING, Status.OK)
+    assert (last.status, result.status) == (Status.WARNING, Status.OK)
     assert "noeviction" in last.remedy
 
 
@@ -88,9 +88,9 @@ def test_a_message_passes_the_apps_layer_after_six_seconds(url: str) -> None:
 
 def test_a_layer_that_does_not_survive_idling_fails(url: str) -> None:
     impatient = RedisChannelLayer(hosts=[{"address": url, "socket_timeout": 0.2}])
-    found = only(message_after_idling(impatient, 0.5))
-    assert found.status is Status.FAILED
-    assert "RedisPubSubChannelLayer" in found.remedy
+    result = only(message_after_idling(impatient, 0.5))
+    assert result.status is Status.FAILED
+    assert "RedisPubSubChannelLayer" in result.remedy
 
 
 def test_a_layer_without_its_redis_fails() -> None:

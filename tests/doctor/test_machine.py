@@ -21,7 +21,7 @@ def test_little_free_space_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def collected(site: Site, tmp_path: Path) -> Path:
+def static_root(site: Site, tmp_path: Path) -> Path:
     """A copy of this version's static files that a test may change."""
     root = tmp_path / "static"
     shutil.copytree(Path(site.server().data_dir) / "static", root)
@@ -29,26 +29,26 @@ def collected(site: Site, tmp_path: Path) -> Path:
 
 
 def check(root: Path) -> tuple[Status, str]:
-    found = only(machine.static_files(ManifestStaticFilesStorage(root), root))
-    return found.status, found.found
+    result = only(machine.static_files(ManifestStaticFilesStorage(root), root))
+    return result.status, result.finding
 
 
-def test_collected_files_of_this_version_pass(collected: Path) -> None:
-    status, found = check(collected)
-    assert status is Status.OK, found
+def test_collected_files_of_this_version_pass(static_root: Path) -> None:
+    status, finding = check(static_root)
+    assert status is Status.OK, finding
 
 
-def test_collected_files_of_another_version_fail(collected: Path) -> None:
-    script = collected / "js" / "scrolling.js"
+def test_collected_files_of_another_version_fail(static_root: Path) -> None:
+    script = static_root / "js" / "scrolling.js"
     script.write_text(script.read_text() + "// as it was before")
-    status, found = check(collected)
+    status, finding = check(static_root)
     assert status is Status.FAILED
-    assert found.startswith("1 of ")
+    assert finding.startswith("1 of ")
 
 
-def test_a_missing_file_fails(collected: Path) -> None:
-    (collected / "css" / "thread.css").unlink()
-    assert check(collected)[0] is Status.FAILED
+def test_a_missing_file_fails(static_root: Path) -> None:
+    (static_root / "css" / "thread.css").unlink()
+    assert check(static_root)[0] is Status.FAILED
 
 
 def test_an_empty_directory_fails(tmp_path: Path) -> None:

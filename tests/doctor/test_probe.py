@@ -14,17 +14,17 @@ from chatapp.doctor import probe
 from tests.support.tab import WAIT_SECONDS
 
 
-def expired() -> str:
+def make_expired_token() -> str:
     signer = TimestampSigner(salt="chatapp.doctor.probe")
     signer.timestamp = lambda: "1aaaaa"  # type: ignore[method-assign]
     return signer.sign("doctor")
 
 
-def with_another_salt() -> str:
+def make_foreign_token() -> str:
     return TimestampSigner(salt="another").sign("doctor")
 
 
-@pytest.mark.parametrize("token", [str, lambda: "x", expired, with_another_salt])
+@pytest.mark.parametrize("token", [str, lambda: "x", make_expired_token, make_foreign_token])
 @pytest.mark.parametrize("page", ["seen", "trickle", "body"])
 def test_strangers_get_a_404(token: Callable[[], str], page: str, db: None) -> None:
     client = Client(headers={"host": "localhost", probe.TOKEN_HEADER: token()})
@@ -43,8 +43,8 @@ def test_the_doctor_gets_what_the_app_sees(db: None) -> None:
         "forwarded_proto": "https",
     }
     assert "no-store" in answer.headers["Cache-Control"]
-    sent = client.post("/probe/body", "x" * 5000, content_type="text/plain")
-    assert sent.json() == {"bytes": 5000}
+    response = client.post("/probe/body", "x" * 5000, content_type="text/plain")
+    assert response.json() == {"bytes": 5000}
 
 
 def socket(token: str, origin: str = "http://localhost") -> WebsocketCommunicator:
@@ -53,7 +53,7 @@ def socket(token: str, origin: str = "http://localhost") -> WebsocketCommunicato
     return WebsocketCommunicator(application, "/ws/probe/", raw)
 
 
-@pytest.mark.parametrize("token", [str, expired, with_another_salt])
+@pytest.mark.parametrize("token", [str, make_expired_token, make_foreign_token])
 async def test_strangers_get_no_websocket(token: Callable[[], str], db: None) -> None:
     is_open, _ = await socket(token()).connect(timeout=WAIT_SECONDS)
     assert not is_open

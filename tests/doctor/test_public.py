@@ -8,7 +8,7 @@ from chatapp.checks.results import Status
 from chatapp.doctor import public, websocket
 from chatapp.doctor.public import Public
 from tests.doctor import only, statuses, through
-from tests.doctor.relay import Relay, saying
+from tests.doctor.relay import Relay, set_header
 from tests.support.live import Server, free_port
 
 
@@ -19,16 +19,16 @@ def test_an_address_where_nothing_listens_fails() -> None:
 
 
 def test_a_server_with_a_wrong_clock_is_warned_of(server: Server) -> None:
-    wrong = Relay(server.url, tell=saying("Date", "Tue, 01 Jan 2030 00:00:00 GMT"))
+    wrong = Relay(server.url, tell=set_header("Date", "Tue, 01 Jan 2030 00:00:00 GMT"))
     with wrong, Public(wrong.url) as outside:
         assert statuses(public.answers(outside))["Clock"] is Status.WARNING
 
 
 def test_a_proxy_that_limits_bodies_fails(server: Server) -> None:
-    found = through(Relay(server.url, max_body=100_000), public.body_size)
-    assert (found.status, found.found[-17:]) == (Status.FAILED, "answered with 413")
-    assert "a body of 2048 KiB" in found.found
-    assert "client_max_body_size 2m" in found.remedy
+    result = through(Relay(server.url, max_body=100_000), public.body_size)
+    assert (result.status, result.finding[-17:]) == (Status.FAILED, "answered with 413")
+    assert "a body of 2048 KiB" in result.finding
+    assert "client_max_body_size 2m" in result.remedy
 
 
 @pytest.mark.network

@@ -36,10 +36,10 @@ def test_host_names_are_judged(
     settings: Settings, allowed: list[str], url: str, status: Status
 ) -> None:
     settings.ALLOWED_HOSTS = allowed
-    found = only(settings_checks.hosts(url))
-    assert found.status is status
+    result = only(settings_checks.hosts(url))
+    assert result.status is status
     if url and status is not Status.OK:
-        assert found.remedy == "Set ALLOWED_HOSTS=chat.example and restart."
+        assert result.remedy == "Set ALLOWED_HOSTS=chat.example and restart."
 
 
 @pytest.mark.parametrize(
@@ -82,11 +82,11 @@ def test_origins_are_judged(
     settings: Settings, trusted: list[str], url: str, status: Status
 ) -> None:
     settings.CSRF_TRUSTED_ORIGINS = trusted
-    settings.SESSION_COOKIE_SECURE = any(one.startswith("https") for one in trusted)
-    found = only(settings_checks.origins(url))
-    assert found.status is status
+    settings.SESSION_COOKIE_SECURE = any(origin.startswith("https") for origin in trusted)
+    result = only(settings_checks.origins(url))
+    assert result.status is status
     if status is Status.FAILED:
-        assert f"CSRF_TRUSTED_ORIGINS={URL}" in found.remedy
+        assert f"CSRF_TRUSTED_ORIGINS={URL}" in result.remedy
 
 
 @pytest.mark.parametrize(
@@ -98,12 +98,12 @@ def test_a_key_file_must_be_readable_only_by_its_owner(
     path = tmp_path / "secret_key"
     path.write_text("the secret itself")
     path.chmod(mode)
-    found = only(settings_checks.secret_key(path))
-    assert found.status is status
-    assert f"{mode:04o}" in found.found
-    assert "the secret itself" not in found.found + found.remedy
+    result = only(settings_checks.secret_key(path))
+    assert result.status is status
+    assert f"{mode:04o}" in result.finding
+    assert "the secret itself" not in result.finding + result.remedy
     if status is Status.FAILED:
-        assert f"chmod 600 {path}" in found.remedy
+        assert f"chmod 600 {path}" in result.remedy
 
 
 def test_a_key_file_of_another_user_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,9 +125,9 @@ def test_a_key_file_of_another_user_fails(tmp_path: Path, monkeypatch: pytest.Mo
     ],
 )
 def test_a_key_in_the_environment_must_be_long_and_random(key: str, status: Status) -> None:
-    found = only(settings_checks.secret_key(Path("/nowhere"), key))
-    assert found.status is status
-    assert key not in found.found + found.remedy
+    result = only(settings_checks.secret_key(Path("/nowhere"), key))
+    assert result.status is status
+    assert key not in result.finding + result.remedy
 
 
 @pytest.mark.parametrize(
@@ -135,9 +135,9 @@ def test_a_key_in_the_environment_must_be_long_and_random(key: str, status: Stat
     [("", Status.OK), ("hunter2", Status.WARNING), ("k3jf8s0dkf93ksl20fk39dk2l4", Status.OK)],
 )
 def test_a_metrics_token_must_be_hard_to_guess(token: str, status: Status) -> None:
-    found = only(settings_checks.metrics_token(token))
-    assert found.status is status
-    assert not token or token not in found.found + found.remedy
+    result = only(settings_checks.metrics_token(token))
+    assert result.status is status
+    assert not token or token not in result.finding + result.remedy
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_the_possible_number_of_processes_is_reported(
     settings: Settings, database: str, redis: str, words: str
 ) -> None:
     settings.DATABASE_URL, settings.REDIS_URL = database, redis
-    assert words in only(settings_checks.processes()).found
+    assert words in only(settings_checks.processes()).finding
 
 
 @pytest.fixture
@@ -167,7 +167,7 @@ def saying(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 def test_djangos_checks_report_what_ours_do_not_cover(saying: Callable[..., None]) -> None:
     assert only(settings_checks.django_checks()).status is Status.OK  # the real checks
     saying(checks.Warning("HSTS", id="security.W004"), checks.Warning("A", "Do B.", id="x.W1"))
-    found = only(settings_checks.django_checks())
-    assert (found.status, found.found, found.remedy) == (Status.WARNING, "x.W1: A", "Do B.")
+    result = only(settings_checks.django_checks())
+    assert (result.status, result.finding, result.remedy) == (Status.WARNING, "x.W1: A", "Do B.")
     saying(checks.Error("A", id="x.E1"))
     assert only(settings_checks.django_checks()).status is Status.FAILED

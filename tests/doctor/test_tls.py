@@ -9,7 +9,7 @@ from chatapp.checks.results import Status
 from chatapp.doctor import tls
 from chatapp.doctor.tls import certificate, redirect
 from tests.doctor import only, statuses
-from tests.doctor.relay import Relay, saying
+from tests.doctor.relay import Relay, set_header
 from tests.support.certificates import Authority
 from tests.support.live import Server, free_port
 
@@ -31,31 +31,35 @@ def speaking(server: Server, authority: Authority) -> Iterator[Callable[[Context
 
 
 def test_a_good_certificate_passes(speaking: Callable[[Context], str]) -> None:
-    protocol, found = certificate(speaking(lambda authority: authority.context()))
-    assert (protocol.status, protocol.found) == (Status.OK, "TLS 1.3")
-    assert (found.status, found.found) == (Status.OK, "valid for localhost, 90 days left")
+    protocol, result = certificate(speaking(lambda authority: authority.context()))
+    assert (protocol.status, protocol.finding) == (Status.OK, "TLS 1.3")
+    assert (result.status, result.finding) == (Status.OK, "valid for localhost, 90 days left")
 
 
 def test_a_certificate_that_expires_soon_is_warned_of(speaking: Callable[[Context], str]) -> None:
-    _, found = certificate(speaking(lambda authority: authority.context(days=5)))
-    assert (found.status, found.found) == (Status.WARNING, "valid for localhost, 5 days left")
+    _, result = certificate(speaking(lambda authority: authority.context(days=5)))
+    assert (result.status, result.finding) == (Status.WARNING, "valid for localhost, 5 days left")
 
 
 @pytest.mark.parametrize(
     ("context", "words", "remedy"),
     [
-        (lambda one: one.context(days=-1), "certificate has expired", "Renew it"),
-        (lambda one: one.context("other.example"), "mismatch", "Get a certificate for this host"),
-        (lambda one: one.self_signed(), "self-signed certificate", "SSL_CERT_FILE"),
+        (lambda authority: authority.context(days=-1), "certificate has expired", "Renew it"),
+        (
+            lambda authority: authority.context("other.example"),
+            "mismatch",
+            "Get a certificate for this host",
+        ),
+        (lambda authority: authority.self_signed(), "self-signed certificate", "SSL_CERT_FILE"),
     ],
 )
 def test_bad_certificates_fail(
     speaking: Callable[[Context], str], context: Context, words: str, remedy: str
 ) -> None:
-    found = only(certificate(speaking(context)))
-    assert (found.what, found.status) == ("Certificate", Status.FAILED)
-    assert words.lower() in found.found.lower()
-    assert remedy in found.remedy
+    result = only(certificate(speaking(context)))
+    assert (result.what, result.status) == ("Certificate", Status.FAILED)
+    assert words.lower() in result.finding.lower()
+    assert remedy in result.remedy
 
 
 def test_a_certificate_by_an_unknown_authority_fails(
@@ -63,21 +67,21 @@ def test_a_certificate_by_an_unknown_authority_fails(
 ) -> None:
     url = speaking(lambda authority: authority.context())
     monkeypatch.delenv("SSL_CERT_FILE")
-    found = only(certificate(url))
-    assert found.status is Status.FAILED
-    assert "chain" in found.remedy
+    result = only(certificate(url))
+    assert result.status is Status.FAILED
+    assert "chain" in result.remedy
 
 
 def test_a_port_without_tls_fails(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tls, "CONNECT_SECONDS", 0.3)  # Daphne waits for a line to end
-    found = only(certificate(server.url.replace("http:", "https:")))
-    assert (found.what, found.status) == ("TLS", Status.FAILED)
+    result = only(certificate(server.url.replace("http:", "https:")))
+    assert (result.what, result.status) == ("TLS", Status.FAILED)
 
 
 @pytest.mark.network
 def test_an_unreachable_host_fails() -> None:
-    found = only(certificate(f"https://127.0.0.1:{free_port()}"))
-    assert (found.what, found.status) == ("TLS", Status.FAILED)
+    result = only(certificate(f"https://127.0.0.1:{free_port()}"))
+    assert (result.what, result.status) == ("TLS", Status.FAILED)
 
 
 def test_plain_http_is_skipped() -> None:
@@ -85,11 +89,11 @@ def test_plain_http_is_skipped() -> None:
 
 
 def test_plain_http_must_redirect(server: Server) -> None:
-    def verdict_of(url: str) -> Status:
+    def check_redirect(url: str) -> Status:
         return statuses(redirect(url, "https://chat.example"))["Plain http"]
 
-    assert verdict_of("") is Status.SKIPPED
-    assert verdict_of(f"http://127.0.0.1:{free_port()}") is Status.OK
-    assert verdict_of(f"{server.url}/healthz") is Status.WARNING
-    with Relay(server.url, tell=saying("Location", "https://chat.example/")) as relay:
-        assert verdict_of(f"{relay.url}/") is Status.OK
+    assert check_redirect("") is Status.SKIPPED
+    assert check_redirect(f"http://127.0.0.1:{free_port()}") is Status.OK
+    assert check_redirect(f"{server.url}/healthz") is Status.WARNING
+    with Relay(server.url, tell=set_header("Location", "https://chat.example/")) as relay:
+        assert check_redirect(f"{relay.url}/") is Status.OK

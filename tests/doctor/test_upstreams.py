@@ -13,32 +13,34 @@ KEY = "sk-very-secret"
 
 
 def test_upstreams_are_only_asked_to_list_models(
-    upstream: FakeUpstream, connected: Upstream
+    upstream: FakeUpstream, saved_upstream: Upstream
 ) -> None:
-    found = only(upstreams(has_demo=False))
-    assert (found.what, found.status) == ("Fake", Status.OK)
-    assert found.found.startswith("lists 1 models")
+    result = only(upstreams(has_demo=False))
+    assert (result.what, result.status) == ("Fake", Status.OK)
+    assert result.finding.startswith("lists 1 models")
     assert upstream.chat_requests == []
 
 
-def test_a_rejected_key_fails_and_is_not_shown(upstream: FakeUpstream, connected: Upstream) -> None:
+def test_a_rejected_key_fails_and_is_not_shown(
+    upstream: FakeUpstream, saved_upstream: Upstream
+) -> None:
     upstream.fail_models(401, {"error": {"message": f"{KEY} is wrong"}})
-    found = only(upstreams(has_demo=False))
-    assert found.status is Status.FAILED
-    assert (found.found, found.quote) == ("It rejects the key", "401 *** is wrong")
-    assert found.remedy.startswith("Enter the key again")
+    result = only(upstreams(has_demo=False))
+    assert result.status is Status.FAILED
+    assert (result.finding, result.quote) == ("It rejects the key", "401 *** is wrong")
+    assert result.remedy.startswith("Enter the key again")
 
 
-def test_an_unreachable_upstream_fails(connected: Upstream) -> None:
+def test_an_unreachable_upstream_fails(saved_upstream: Upstream) -> None:
     Upstream.objects.update(base_url="http://127.0.0.1:9/v1")
-    found = only(upstreams(has_demo=False))
-    assert found.status is Status.FAILED
-    assert found.found == "It can't be reached"
-    assert found.quote
+    result = only(upstreams(has_demo=False))
+    assert result.status is Status.FAILED
+    assert result.finding == "It can't be reached"
+    assert result.quote
 
 
 def test_models_named_in_the_settings_replace_a_missing_list(
-    upstream: FakeUpstream, connected: Upstream
+    upstream: FakeUpstream, saved_upstream: Upstream
 ) -> None:
     upstream.models = []
     assert only(upstreams(has_demo=False)).status is Status.WARNING
@@ -49,15 +51,15 @@ def test_models_named_in_the_settings_replace_a_missing_list(
 
 
 def test_a_key_encrypted_with_another_secret_key_fails(
-    upstream: FakeUpstream, connected: Upstream
+    upstream: FakeUpstream, saved_upstream: Upstream
 ) -> None:
-    stored = Fernet(Fernet.generate_key()).encrypt(KEY.encode()).decode()
+    ciphertext = Fernet(Fernet.generate_key()).encrypt(KEY.encode()).decode()
     with connection.cursor() as cursor:
-        cursor.execute("UPDATE chatapp_upstream SET api_key = %s", [stored])
-    found = only(upstreams(has_demo=False))
-    assert found.status is Status.FAILED
-    assert "SECRET_KEY" in found.remedy
-    assert stored not in found.found + found.remedy
+        cursor.execute("UPDATE chatapp_upstream SET api_key = %s", [ciphertext])
+    result = only(upstreams(has_demo=False))
+    assert result.status is Status.FAILED
+    assert "SECRET_KEY" in result.remedy
+    assert ciphertext not in result.finding + result.remedy
     assert upstream.requests == []
 
 
@@ -66,6 +68,6 @@ def test_no_upstream_is_warned_of_unless_the_demo_runs(db: None) -> None:
     assert only(upstreams(has_demo=True)).status is Status.SKIPPED
 
 
-def test_the_demo_is_skipped(connected: Upstream) -> None:
+def test_the_demo_is_skipped(saved_upstream: Upstream) -> None:
     Upstream.objects.update(from_environment=True)
     assert only(upstreams(has_demo=True)).status is Status.SKIPPED

@@ -1,5 +1,5 @@
-"""`read` reads a file as the sandbox does, in this process; `sandboxed` in the real sandbox, which
-takes half a second to start."""
+"""`read` reads a file as the sandbox does, in this process; `sandboxed_reader` in the real sandbox,
+which takes half a second to start."""
 
 import io
 import warnings
@@ -11,7 +11,7 @@ import pytest
 
 from chatapp import documents
 from chatapp.documents import Document, Limits, Picture, Scan, Unreadable, answers
-from chatapp.documents.labels import labelled
+from chatapp.documents.labels import refine_label
 from chatapp.documents.sandbox.child import find_outcome
 
 
@@ -56,17 +56,17 @@ def read() -> Reader:
     def read_here(content: bytes, limits: Limits, name: str) -> Document | Picture | Scan:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = find_outcome(io.BytesIO(content), limits, lambda _: None)
-        outcome = answers.decoded(answers.encoded(found), limits)
+            raw_outcome = find_outcome(io.BytesIO(content), limits, lambda _: None)
+        outcome = answers.decode_result(answers.encode_outcome(raw_outcome), limits)
         if isinstance(outcome, Unreadable):
             raise outcome
-        return labelled(outcome, name)
+        return refine_label(outcome, name)
 
     return Reader(read_here)
 
 
 @pytest.fixture
-def sandboxed(tmp_path: Path) -> Reader:
+def sandboxed_reader(tmp_path: Path) -> Reader:
     def read_there(content: bytes, limits: Limits, name: str) -> Document | Picture | Scan:
         path = tmp_path / "content"
         path.write_bytes(content)

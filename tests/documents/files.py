@@ -27,18 +27,18 @@ def pdf(pages: Sequence[str]) -> bytes:
     kids = []
     for text in pages:
         lines = " ".join(f"({line}) Tj T*" for line in text.splitlines())
-        shown = f"BT /F1 10 Tf 50 800 Td 12 TL {lines} ET" if text else "0 0 m 500 500 l S"
-        objects.append(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(shown), shown.encode()))
+        stream = f"BT /F1 10 Tf 50 800 Td 12 TL {lines} ET" if text else "0 0 m 500 500 l S"
+        objects.append(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream.encode()))
         objects.append(
             b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents %d 0 R"
             b" /Resources << /Font << /F1 3 0 R >> >> >>" % len(objects)
         )
         kids.append(b"%d 0 R" % len(objects))
     objects[1] = b"<< /Type /Pages /Count %d /Kids [%s] >>" % (len(kids), b" ".join(kids))
-    return pdf_of(objects)
+    return build_pdf(objects)
 
 
-def pdf_of(objects: Sequence[bytes], trailer: bytes = b"") -> bytes:
+def build_pdf(objects: Sequence[bytes], trailer: bytes = b"") -> bytes:
     content, offsets = b"%PDF-1.4\n", []
     for number, each in enumerate(objects, 1):
         offsets.append(b"%010d 00000 n \n" % len(content))
@@ -57,7 +57,7 @@ def image(
     return file.getvalue()
 
 
-def opened(content: bytes) -> Image.Image:
+def open_image(content: bytes) -> Image.Image:
     picture = Image.open(io.BytesIO(content))
     picture.load()
     return picture
@@ -77,7 +77,7 @@ def word() -> bytes:
         table.cell(i // 2, i % 2).text = text
     document.add_page_break()  # type: ignore[no-untyped-call]
     document.add_paragraph("On page two")
-    return saved(document)
+    return save_document(document)
 
 
 @cache
@@ -90,7 +90,7 @@ def powerpoint() -> bytes:
     table = slide.shapes.add_table(1, 2, 0, 0, 9144, 9144).table
     table.cell(0, 0).text, table.cell(0, 1).text = "Year", "2026"
     presentation.slides.add_slide(presentation.slide_layouts[6])
-    return saved(presentation)
+    return save_document(presentation)
 
 
 @cache
@@ -103,10 +103,10 @@ def excel() -> bytes:
     sheet.append(["=cmd|' /C calc'!A0", 3, datetime.datetime(2026, 1, 2, 3, 4), "=1+1"])
     sheet["A900000"].number_format = "0.00"  # used by its format only
     workbook.create_sheet("Secret").sheet_state = "hidden"
-    return saved(workbook)
+    return save_document(workbook)
 
 
-def saved(document: object) -> bytes:
+def save_document(document: object) -> bytes:
     file = io.BytesIO()
     document.save(file)  # type: ignore[attr-defined]
     return file.getvalue()
@@ -118,10 +118,10 @@ def opendocument(kind: str, body: str, **parts: str) -> bytes:
     content += f"</office:{kind}></office:body></office:document-content>"
     manifest = '<manifest xmlns="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"></manifest>'
     written = {"mimetype": media_type, "content.xml": content, "META-INF/manifest.xml": manifest}
-    return zipped(written | parts)
+    return build_zip(written | parts)
 
 
-def zipped(parts: Mapping[str, str | bytes], compression: int = zipfile.ZIP_DEFLATED) -> bytes:
+def build_zip(parts: Mapping[str, str | bytes], compression: int = zipfile.ZIP_DEFLATED) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", compression) as archive:
         for name, content in parts.items():
@@ -133,7 +133,7 @@ def with_part(package: bytes, name: str, content: str | bytes) -> bytes:
     """The Office file with one part replaced."""
     with zipfile.ZipFile(io.BytesIO(package)) as archive:
         parts = {each: archive.read(each) for each in archive.namelist()}
-    return zipped({**parts, name: content})
+    return build_zip({**parts, name: content})
 
 
 def part(package: bytes, name: str) -> str:
@@ -194,4 +194,4 @@ def book(chapters: dict[str, str], **parts: str | bytes) -> bytes:
         "OEBPS/img/red.png": image("PNG", (60, 40)),
     }
     pages = {f"OEBPS/text/{name}": text for name, text in chapters.items()}
-    return zipped(written | pages | parts)
+    return build_zip(written | pages | parts)

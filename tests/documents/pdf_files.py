@@ -30,10 +30,10 @@ IMAGE = (
 )
 
 
-def drawn(
+def draw_pdf(
     contents: Iterable[str], page: str = "", extra: Sequence[bytes] = (), catalog: str = ""
 ) -> bytes:
-    """A PDF with a page for each content stream. Extra objects have the numbers from 4 on."""
+    """Return a PDF with a page for each content stream. Extra objects are numbered from 4 on."""
     objects = [b"", b"", files.PDF_FONT, *extra]
     kids = []
     for content in contents:
@@ -47,7 +47,7 @@ def drawn(
         kids.append(b"%d 0 R" % len(objects))
     objects[0] = b"<< /Type /Catalog /Pages 2 0 R %s >>" % catalog.encode()
     objects[1] = b"<< /Type /Pages /Count %d /Kids [%s] >>" % (len(kids), b" ".join(kids))
-    return files.pdf_of(objects)
+    return files.build_pdf(objects)
 
 
 def at(x: float, y: float, text: str, matrix: str = "1 0 0 1") -> str:
@@ -73,13 +73,15 @@ def image_at(x: float, y: float, width: float, height: float) -> str:
 ILLUSTRATED = at(60, 800, "Words above a picture") + image_at(100, 300, 200, 100)
 
 
-def annotated(content: str, *annotations: str, catalog: str = "", extra: str = "") -> bytes:
-    """A page with annotations, which are the objects from 4 on."""
+def draw_annotated_page(
+    content: str, *annotations: str, catalog: str = "", extra: str = ""
+) -> bytes:
+    """Return a page with annotations, which are the objects from 4 on."""
     numbers = range(FIRST_EXTRA, FIRST_EXTRA + len(annotations))
     references = " ".join(f"{number} 0 R" for number in numbers)
     objects = [f"<< /Type /Annot {each} >>".encode() for each in annotations]
     objects += [extra.encode()] if extra else []
-    return drawn([content], f"/Annots [{references}]", objects, catalog)
+    return draw_pdf([content], f"/Annots [{references}]", objects, catalog)
 
 
 def form(content: str, *fields: str) -> bytes:
@@ -87,7 +89,7 @@ def form(content: str, *fields: str) -> bytes:
     references = " ".join(f"{number} 0 R" for number in numbers)
     catalog = f"/AcroForm << /Fields [{references}] >>"
     widgets = (f"/Subtype /Widget /Rect [300 700 400 720] {field}" for field in fields)
-    return annotated(content, *widgets, catalog=catalog)
+    return draw_annotated_page(content, *widgets, catalog=catalog)
 
 
 def in_any_script(*lines: str) -> bytes:
@@ -102,15 +104,15 @@ def in_any_script(*lines: str) -> bytes:
         b" /CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) /Supplement 0 >> >>] >>",
         b"<< /Length %d >>\nstream\n%s\nendstream" % (len(mapping), mapping),
     ]
-    shown = "".join(
+    stream = "".join(
         f"BT /F2 10 Tf 60 {700 - 14 * row} Td <{line.encode('utf-16-be').hex()}> Tj ET\n"
         for row, line in enumerate(lines)
     )
-    return drawn([shown], extra=fonts)
+    return draw_pdf([stream], extra=fonts)
 
 
-def encrypted(text: str, password: bytes = b"") -> bytes:
-    """A PDF that is encrypted as in 1994, with this password of its reader and one of its owner."""
+def encrypt_pdf(text: str, password: bytes = b"") -> bytes:
+    """Return a PDF encrypted as in 1994, with this password of its reader and one of its owner."""
     identity = b"0123456789abcdef"
     owner_key = hashlib.md5((b"owner" + PADDING)[:32], usedforsecurity=False).digest()[:5]
     padded = (password + PADDING)[:32]
@@ -139,7 +141,7 @@ def encrypted(text: str, password: bytes = b"") -> bytes:
             identity.hex().encode(),
         )
     )
-    return files.pdf_of(objects, trailer)
+    return files.build_pdf(objects, trailer)
 
 
 def _rc4(key: bytes, data: bytes) -> bytes:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from xml.sax.saxutils import escape, quoteattr
 
-from tests.documents.files import ODF, ODF_NAMESPACES, image, zipped
+from tests.documents.files import ODF, ODF_NAMESPACES, build_zip, image
 
 SPREADSHEET = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -32,8 +32,8 @@ def cell(
     attributes = f'r="{address}" t="{kind}" s="{style}"'
     if kind == "inlineStr":
         return f"<c {attributes}><is><t>{escape(str(value))}</t></is></c>"
-    shown = f"<f>{escape(formula)}</f>" if formula else ""
-    return f"<c {attributes}>{shown}<v>{escape(str(value))}</v></c>"
+    formula_xml = f"<f>{escape(formula)}</f>" if formula else ""
+    return f"<c {attributes}>{formula_xml}<v>{escape(str(value))}</v></c>"
 
 
 def text(address: str, value: str) -> str:
@@ -77,7 +77,7 @@ def excel(
     written["xl/_rels/workbook.xml.rels"] = (
         f'<Relationships xmlns="{PACKAGE}">{links}</Relationships>'
     )
-    return zipped(written | dict(parts or {}))
+    return build_zip(written | dict(parts or {}))
 
 
 def _styles(formats: Sequence[str]) -> str:
@@ -181,7 +181,7 @@ def ods(
         "content.xml": content,
         "META-INF/manifest.xml": f'<manifest xmlns="{ODF}:manifest:1.0"/>',
     }
-    return zipped(written | dict(parts or {}))
+    return build_zip(written | dict(parts or {}))
 
 
 def ods_table(*rows: str, name: str = "Sheet1", attributes: str = "", before: str = "") -> str:
@@ -195,9 +195,9 @@ def ods_row(*cells: str, attributes: str = "") -> str:
     return f"<table:table-row {attributes}>{''.join(cells)}</table:table-row>"
 
 
-def ods_cell(shown: str = "", attributes: str = "", content: str = "") -> str:
+def ods_cell(display_text: str = "", attributes: str = "", content: str = "") -> str:
     """A cell with what is displayed in it; `content` is what else it has."""
-    paragraphs = "".join(f"<text:p>{escape(line)}</text:p>" for line in shown.splitlines())
+    paragraphs = "".join(f"<text:p>{escape(line)}</text:p>" for line in display_text.splitlines())
     return f"<table:table-cell {attributes}>{content}{paragraphs}</table:table-cell>"
 
 

@@ -78,5 +78,7 @@ def test_books_with_copy_protection_are_refused(
 
 
 def test_a_book_without_a_package_is_damaged(read: Reader) -> None:
-    content = files.zipped({"mimetype": "application/epub+zip", "META-INF/container.xml": "<a/>"})
+    content = files.build_zip(
+        {"mimetype": "application/epub+zip", "META-INF/container.xml": "<a/>"}
+    )
     assert read.refusal(content).startswith("This EPUB file is damaged")

@@ -4,7 +4,7 @@ import pytest
 
 from bench.documents.office_packages import element
 from chatapp.documents.formats import mathml, office_math
-from chatapp.documents.formats.xml import parsed
+from chatapp.documents.formats.xml import parse_xml
 
 
 def text(letters: str, properties: str = "") -> str:
@@ -61,7 +61,7 @@ FRACTION = f"<m:f>{part('num', 'a+b')}{part('den', '2')}</m:f>"
     ],
 )
 def test_equations_of_word(math: str, latex: str) -> None:
-    assert office_math.to_latex(parsed(element("m:oMath", math).encode())) == latex
+    assert office_math.to_latex(parse_xml(element("m:oMath", math).encode())) == latex
 
 
 @pytest.mark.parametrize(
@@ -87,4 +87,4 @@ def test_equations_of_word(math: str, latex: str) -> None:
     ],
 )
 def test_equations_of_opendocument(math: str, latex: str) -> None:
-    assert mathml.to_latex(parsed(f"<math>{math}</math>".encode())) == latex
+    assert mathml.to_latex(parse_xml(f"<math>{math}</math>".encode())) == latex

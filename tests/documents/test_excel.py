@@ -7,7 +7,7 @@ import pytest
 
 from chatapp.documents import LeftOut
 from tests.documents.conftest import Reader
-from tests.documents.files import image, zipped
+from tests.documents.files import build_zip, image
 from tests.documents.spreadsheet_files import (
     CHART,
     NAMESPACES,
@@ -49,12 +49,12 @@ def test_values_have_their_formats(read: Reader) -> None:
         cell("J1", "#N/A", "e"),
         cell("K1", "2026-03-01T00:00:00", "d"),
     ]
-    shown = (
+    expected = (
         "12.5% | 1,234.50 € | 2026-03-02 09:15 | 30:05 | 00042 | 1E5 | 45365 | 123456789012345678"
         " | TRUE | #N/A | 2026-03-01"
     )
     content = excel(ExcelSheet(row(1, *cells)), formats=formats)
-    assert read.text(content) == HEAD + table(shown)
+    assert read.text(content) == HEAD + table(expected)
 
 
 def test_dates_count_from_1904_if_the_file_says_so(read: Reader) -> None:
@@ -62,10 +62,10 @@ def test_dates_count_from_1904_if_the_file_says_so(read: Reader) -> None:
     workbook.epoch = openpyxl.utils.datetime.CALENDAR_MAC_1904
     workbook.active["A1"] = 44620
     workbook.active["A1"].number_format = "dd/mm/yyyy"
-    assert "2026-03-01" in read.document(saved(workbook)).pages[0]
+    assert "2026-03-01" in read.document(save_workbook(workbook)).pages[0]
 
 
-def saved(workbook: openpyxl.Workbook) -> bytes:
+def save_workbook(workbook: openpyxl.Workbook) -> bytes:
     file = io.BytesIO()
     workbook.save(file)
     return file.getvalue()
@@ -82,20 +82,20 @@ def test_formulas_without_a_value_are_shown(read: Reader) -> None:
         cell("F1", "#DIV/0!", "e", formula="1/0"),
         cell("G1", 7),
     )
-    shown = (
+    expected = (
         '21 | =C2*2 (not calculated) | =CONCAT(A1,"x") (not calculated)'
         " | {=SUM(A1:A3*B1:B3)} (not calculated) | #DIV/0! | 7"
     )
     (page,) = read.document(excel(ExcelSheet(rows))).pages
-    assert page == f"{HEAD}[Empty and left out: column C]\n\n{table(shown)}"
+    assert page == f"{HEAD}[Empty and left out: column C]\n\n{table(expected)}"
 
 
 def test_shared_formulas_without_a_value_are_shown_in_each_cell(read: Reader) -> None:
     first = '<c r="A1"><f t="shared" ref="A1:A2" si="0">B1*$C$1</f></c>'
     second = '<c r="A2"><f t="shared" si="0"/></c>'
-    shown = read.text(excel(ExcelSheet(row(1, first) + row(2, second))))
-    assert "=B1*$C$1 (not calculated)" in shown
-    assert "=B2*$C$1 (not calculated)" in shown
+    page = read.text(excel(ExcelSheet(row(1, first) + row(2, second))))
+    assert "=B1*$C$1 (not calculated)" in page
+    assert "=B2*$C$1 (not calculated)" in page
 
 
 def test_zeros_that_a_library_wrote_for_formulas_are_not_taken_for_values(read: Reader) -> None:
@@ -144,8 +144,8 @@ def test_merged_cells_are_repeated_where_they_reach(read: Reader) -> None:
 def test_what_a_merged_cell_covers_is_marked(read: Reader) -> None:
     rows = row(1, text("A1", "seen"), text("B1", "covered"), text("C1", "x"))
     merged = '<mergeCells><mergeCell ref="A1:B1"/></mergeCells>'
-    shown = read.text(excel(ExcelSheet(rows, after=merged)))
-    assert shown == HEAD + table("seen | covered (hidden) | x")
+    page = read.text(excel(ExcelSheet(rows, after=merged)))
+    assert page == HEAD + table("seen | covered (hidden) | x")
 
 
 def test_empty_rows_and_columns_are_named(read: Reader) -> None:
@@ -167,9 +167,9 @@ def test_cells_that_are_far_apart_have_addresses(read: Reader) -> None:
 def test_a_sheet_that_is_almost_empty_is_no_table(read: Reader) -> None:
     letters = [f"{a}{b}" for a in "ABC" for b in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"]
     rows = "".join(row(i, text(f"{each}{i}", "x")) for i, each in enumerate(letters, 1))
-    shown = read.text(excel(ExcelSheet(rows)))
-    assert shown.startswith(f"{HEAD}AA1: x\nAB2: x\n")
-    assert len(shown) < 1_000
+    page = read.text(excel(ExcelSheet(rows)))
+    assert page.startswith(f"{HEAD}AA1: x\nAB2: x\n")
+    assert len(page) < 1_000
 
 
 def test_cells_without_addresses_follow_each_other(read: Reader) -> None:
@@ -214,8 +214,8 @@ def test_a_cell_has_one_link_and_its_target_counts_as_text(read: Reader) -> None
         after=f"<hyperlinks>{link * 9}</hyperlinks>",
         relationships={"hyperlink": url},
     )
-    shown = f"{HEAD}[Empty and left out: column B]\n\n{table(f'[x]({url}) | y')}"
-    assert read.text(excel(sheet)) == shown
+    expected = f"{HEAD}[Empty and left out: column B]\n\n{table(f'[x]({url}) | y')}"
+    assert read.text(excel(sheet)) == expected
     assert "more than 25 characters" in read.refusal(excel(sheet), characters=25)
 
 
@@ -338,12 +338,12 @@ def test_other_namespaces_and_places_of_the_workbook_are_read(read: Reader) -> N
         "s.xml": '<x:worksheet xmlns:x="urn:x"><x:sheetData><x:row r="1"><x:c r="A1"><x:v>1</x:v>'
         "</x:c></x:row></x:sheetData></x:worksheet>",
     }
-    assert read.text(zipped(parts)) == HEAD + table("1")
+    assert read.text(build_zip(parts)) == HEAD + table("1")
 
 
 def test_binary_workbooks_are_refused_by_their_name(read: Reader) -> None:
     relationship = relationships(officeDocument="xl/workbook.bin")
-    content = zipped({"_rels/.rels": relationship, "xl/workbook.bin": b"binary"})
+    content = build_zip({"_rels/.rels": relationship, "xl/workbook.bin": b"binary"})
     assert read.refusal(content) == (
         "Binary Excel (.xlsb) files cannot be read. Save the file as .xlsx, then attach it."
     )

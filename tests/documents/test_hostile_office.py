@@ -69,12 +69,12 @@ def test_a_chart_that_cannot_be_read_is_named(read: Reader, content: str) -> Non
     assert read.text(package) == "Text\n\n[Chart is left out: it can't be read]"
 
 
-def test_a_chart_of_a_million_points_is_bounded(sandboxed: Reader) -> None:
+def test_a_chart_of_a_million_points_is_bounded(sandboxed_reader: Reader) -> None:
     points = "".join(f'<c:pt idx="{i}"><c:v>{i}.{i * 7919}</c:v></c:pt>' for i in range(100_000))
     series = f"<c:lineChart><c:ser><c:val>{points}</c:val></c:ser></c:lineChart>"
     chart = element("c:chartSpace", f"<c:chart><c:plotArea>{series}</c:plotArea></c:chart>")
     package = word(CHART, {"word/chart.xml": chart}, ("rId1", "chart", "chart.xml"))
-    document = sandboxed.document(package, seconds=10)
+    document = sandboxed_reader.document(package, seconds=10)
     assert document.left_out == (LeftOut("chart value", 99_500),)
     assert len(document.pages[0]) < 50_000
 
@@ -92,7 +92,7 @@ def test_claimed_spans_and_repetitions_are_bounded(read: Reader) -> None:
     assert read.text(opendocument("text", table)).count("x") <= 1_000
 
 
-def test_a_long_list_takes_no_quadratic_time(sandboxed: Reader) -> None:
+def test_a_long_list_takes_no_quadratic_time(sandboxed_reader: Reader) -> None:
     numbering = (
         '<w:abstractNum w:abstractNumId="0"><w:lvl w:ilvl="0"><w:numFmt w:val="decimal"/>'
         '<w:lvlText w:val="%1."/></w:lvl></w:abstractNum>'
@@ -101,16 +101,16 @@ def test_a_long_list_takes_no_quadratic_time(sandboxed: Reader) -> None:
     parts = {"word/numbering.xml": element("w:numbering", numbering)}
     item = paragraph("item of a list", '<w:numPr><w:numId w:val="1"/></w:numPr>')
     package = word(item * 40_000 + run(""), parts, ("n", "numbering", "numbering.xml"))
-    assert "40000. item" in sandboxed.text(package, seconds=15)
+    assert "40000. item" in sandboxed_reader.text(package, seconds=15)
 
 
-def test_thousands_of_pictures_and_slides_are_bounded(sandboxed: Reader) -> None:
+def test_thousands_of_pictures_and_slides_are_bounded(sandboxed_reader: Reader) -> None:
     picture = '<p:pic><p:blipFill><a:blip r:embed="rId1"/></p:blipFill></p:pic>'
     slides = [slide(picture * 50 + shape("Text"))] * 100
     relations = {
         f"ppt/slides/slide{i}.xml": [("rId1", "image", "../media/a.png")] for i in range(1, 101)
     }
-    document = sandboxed.document(
+    document = sandboxed_reader.document(
         powerpoint(slides, {"ppt/media/a.png": png()}, relations), seconds=10
     )
     assert len(document.pictures) == 1

@@ -37,8 +37,8 @@ def test_a_picture_that_comes_again_is_sent_once() -> None:
 def test_pictures_beyond_the_limit_are_named() -> None:
     pages = IllustratedPages(Limits(pictures=1))
     pages.add(pages.picture(png()) + pages.picture(png(colour="blue"), "A chart"))
-    rest = "[Picture 2 is left out: only the first 1 are sent: A chart]"
-    assert pages.whole("Word") == (f"[Picture 1]{rest}",)
+    mark = "[Picture 2 is left out: only the first 1 are sent: A chart]"
+    assert pages.whole("Word") == (f"[Picture 1]{mark}",)
     assert pages.left_out == (LeftOut("picture", 1),)
 
 

@@ -40,10 +40,10 @@ ORIENTATION, GPS = 0x0112, 0x8825
 def test_images_are_judged_by_their_content(read: Reader, format_: str, media_type: str) -> None:
     picture = read.picture(files.image(format_), "notes.txt")
     assert (picture.media_type, picture.width, picture.height) == (media_type, 40, 30)
-    assert f"image/{files.opened(picture.data).format}".lower() == media_type
-    darkest, lightest = files.opened(picture.data).convert("RGB").getchannel("R").getextrema()
+    assert f"image/{files.open_image(picture.data).format}".lower() == media_type
+    darkest, lightest = files.open_image(picture.data).convert("RGB").getchannel("R").getextrema()
     assert (darkest, lightest) >= (250, 250)
-    assert files.opened(picture.thumbnail).size == (40, 30)
+    assert files.open_image(picture.thumbnail).size == (40, 30)
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "P", "LA", "RGBA", "CMYK", "I;16"])
@@ -56,8 +56,8 @@ def test_images_of_any_mode_are_read(read: Reader, mode: str) -> None:
 def test_large_images_are_scaled_down(read: Reader) -> None:
     picture = read.picture(files.image("PNG", (3000, 1500)), image_side=1000)
     assert (picture.width, picture.height) == (1000, 500)
-    assert files.opened(picture.data).size == (1000, 500)
-    assert files.opened(picture.thumbnail).size == (512, 256)
+    assert files.open_image(picture.data).size == (1000, 500)
+    assert files.open_image(picture.thumbnail).size == (512, 256)
 
 
 def test_photos_are_turned_upright_and_lose_what_they_say_of_their_owner(read: Reader) -> None:
@@ -72,10 +72,10 @@ def test_photos_are_turned_upright_and_lose_what_they_say_of_their_owner(read: R
     picture = read.picture(content)
     assert (picture.width, picture.height) == (30, 40)
     for data in (picture.data, picture.thumbnail):
-        kept = files.opened(data)
-        assert kept.size == (30, 40)
-        assert not kept.getexif()
-        assert not {"exif", "comment", "icc_profile", "xmp"} & set(kept.info)
+        image = files.open_image(data)
+        assert image.size == (30, 40)
+        assert not image.getexif()
+        assert not {"exif", "comment", "icc_profile", "xmp"} & set(image.info)
         assert b"secret" not in data
 
 
@@ -88,7 +88,7 @@ def test_every_orientation_is_turned_upright(read: Reader, orientation: int) -> 
     file = io.BytesIO()
     turned = upright.transpose(TURNED[orientation]) if orientation > 1 else upright
     turned.save(file, "PNG", exif=exif)
-    picture = files.opened(read.picture(file.getvalue()).data)
+    picture = files.open_image(read.picture(file.getvalue()).data)
     assert picture.size == (64, 32)
     assert picture.getpixel((4, 4)) == (255, 0, 0)
 
@@ -98,7 +98,7 @@ def test_text_in_an_image_file_is_dropped(read: Reader) -> None:
     notes.add_text("Author", "secret")
     picture = read.picture(files.image("PNG", pnginfo=notes))
     assert b"secret" not in picture.data
-    assert files.opened(picture.data).info == {}
+    assert files.open_image(picture.data).info == {}
 
 
 @pytest.mark.parametrize("format_", ["PNG", "JPEG", "GIF", "WEBP"])
@@ -113,7 +113,7 @@ def test_transparency_is_kept(read: Reader) -> None:
     Image.new("RGBA", (9, 9), (255, 0, 0, 0)).save(file, "WEBP", lossless=True)
     picture = read.picture(file.getvalue())
     assert picture.media_type == "image/png"
-    assert files.opened(picture.data).getchannel("A").getextrema() == (0, 0)
+    assert files.open_image(picture.data).getchannel("A").getextrema() == (0, 0)
 
 
 @pytest.mark.parametrize("format_", ["GIF", "WEBP", "PNG", "AVIF"])
@@ -121,7 +121,7 @@ def test_the_first_frame_of_an_animation_is_read_and_the_others_are_counted(
     read: Reader, format_: str
 ) -> None:
     picture = read.picture(files.animation(format_, ["red", "blue", "lime"]))
-    pixel = files.opened(picture.data).convert("RGB").getpixel((1, 1))
+    pixel = files.open_image(picture.data).convert("RGB").getpixel((1, 1))
     assert isinstance(pixel, tuple)
     assert (pixel[0] > 250, pixel[2] < 5) == (True, True)
     assert picture.left_out == (LeftOut("frame", 2),)
@@ -135,7 +135,7 @@ def test_the_second_picture_of_a_phone_is_no_frame(read: Reader) -> None:
 def test_photos_of_phones_become_jpegs(read: Reader, name: str) -> None:
     picture = read.picture(files.HEIC, name)
     assert (picture.media_type, picture.width, picture.height) == ("image/jpeg", 64, 32)
-    image = files.opened(picture.data).convert("RGB")
+    image = files.open_image(picture.data).convert("RGB")
     for place, red, blue in (((4, 4), 250, 0), ((60, 28), 250, 250)):
         pixel = image.getpixel(place)
         assert isinstance(pixel, tuple)
@@ -148,14 +148,14 @@ def test_a_damaged_photo_of_a_phone_is_refused(read: Reader) -> None:
 
 
 def test_the_size_of_a_giant_photo_of_a_phone_is_checked_first(read: Reader) -> None:
-    said = read.refusal(files.HEIC, pixels=2_000)
-    assert said == "This image has 64 × 32 pixels. At most 0.002 million pixels can be read."
+    refusal = read.refusal(files.HEIC, pixels=2_000)
+    assert refusal == "This image has 64 × 32 pixels. At most 0.002 million pixels can be read."
 
 
 def test_a_tiff_of_several_pages_is_a_scan(read: Reader) -> None:
     scan = read.scan(files.animation("TIFF", ["red", "blue", "lime"]), pictures=2)
     assert (scan.kind, scan.media_type, scan.page_count) == ("TIFF", "image/tiff", 3)
-    colours = [files.opened(page.data).convert("RGB").getpixel((1, 1)) for page in scan.pages]
+    colours = [files.open_image(page.data).convert("RGB").getpixel((1, 1)) for page in scan.pages]
     assert colours == [(255, 0, 0), (0, 0, 255)]
     assert all(not page.left_out for page in scan.pages)
 
@@ -164,7 +164,9 @@ def test_chosen_pages_of_a_tiff_are_drawn() -> None:
     scan = io.BytesIO(files.animation("TIFF", ["red", "blue", "lime"]))
     placed = tiff.draw_pages(scan, Limits(), [0, 2])
     assert [(each.page, each.offset) for each in placed] == [(0, 0), (2, 0)]
-    colours = [files.opened(each.picture.data).convert("RGB").getpixel((1, 1)) for each in placed]
+    colours = [
+        files.open_image(each.picture.data).convert("RGB").getpixel((1, 1)) for each in placed
+    ]
     assert colours == [(255, 0, 0), (0, 255, 0)]
 
 
@@ -190,7 +192,7 @@ def test_grey_with_many_bits_is_not_black(read: Reader, format_: str, brightest:
     ramp = [brightest * x // 99 for x in range(100)] * 30
     image = Image.frombytes("I;16", (100, 30), b"".join(v.to_bytes(2, "little") for v in ramp))
     image.save(file, format_)
-    picture = files.opened(read.picture(file.getvalue()).data)
+    picture = files.open_image(read.picture(file.getvalue()).data)
     assert picture.getextrema() == (0, 255)
     middle = picture.getpixel((50, 9))
     assert isinstance(middle, int)
@@ -208,7 +210,7 @@ def test_pictures_for_printing_keep_their_colours(read: Reader, is_of_adobe: boo
     if not is_of_adobe:
         at = content.index(b"\xff\xee")
         content = content[:at] + content[at + 2 + int.from_bytes(content[at + 2 : at + 4], "big") :]
-    pixel = files.opened(read.picture(content).data).convert("RGB").getpixel((9, 9))
+    pixel = files.open_image(read.picture(content).data).convert("RGB").getpixel((9, 9))
     assert isinstance(pixel, tuple)
     assert (pixel[0] > 240, pixel[1] < 20, pixel[2] < 20) == (True, True, True)
 
@@ -216,13 +218,13 @@ def test_pictures_for_printing_keep_their_colours(read: Reader, is_of_adobe: boo
 def test_colours_of_a_lab_picture_are_converted(read: Reader) -> None:
     file = io.BytesIO()
     Image.new("LAB", (40, 30), (255, 128, 128)).save(file, "TIFF")
-    pixel = files.opened(read.picture(file.getvalue()).data).convert("RGB").getpixel((9, 9))
+    pixel = files.open_image(read.picture(file.getvalue()).data).convert("RGB").getpixel((9, 9))
     assert isinstance(pixel, tuple)
     assert min(pixel) > 240
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "refusal"),
     [
         (
             b"\xff\x0a\xfa\x1f",
@@ -240,9 +242,9 @@ def test_colours_of_a_lab_picture_are_converted(read: Reader) -> None:
     ],
 )
 def test_other_pictures_sounds_and_videos_are_refused_by_name(
-    read: Reader, content: bytes, said: str
+    read: Reader, content: bytes, refusal: str
 ) -> None:
-    assert read.refusal(content, "photo.jpg").startswith(said)
+    assert read.refusal(content, "photo.jpg").startswith(refusal)
 
 
 def test_a_raw_photo_in_a_tiff_is_refused(read: Reader) -> None:
@@ -261,16 +263,16 @@ def test_a_large_photo_in_a_png_becomes_a_jpeg(read: Reader) -> None:
 
 @pytest.mark.parametrize("format_", ["PNG", "GIF", "WEBP", "JPEG", "BMP", "TIFF", "AVIF"])
 def test_a_giant_image_is_refused_before_it_is_decoded(read: Reader, format_: str) -> None:
-    said = read.refusal(files.image(format_, (2_000, 2_000)), pixels=3_000_000)
-    assert said == ("This image has 2,000 × 2,000 pixels. At most 3 million pixels can be read.")
+    refusal = read.refusal(files.image(format_, (2_000, 2_000)), pixels=3_000_000)
+    assert refusal == ("This image has 2,000 × 2,000 pixels. At most 3 million pixels can be read.")
 
 
 def test_the_header_of_a_giant_image_is_enough_to_refuse_it(read: Reader) -> None:
     header = files.image("PNG")
     giant = header[:16] + (30_000).to_bytes(4, "big") * 2 + header[24:]
     crc = zlib.crc32(giant[12:29]).to_bytes(4, "big")
-    said = read.refusal(giant[:29] + crc + giant[33:])
-    assert said.startswith("This image has 30,000 × 30,000 pixels.")
+    refusal = read.refusal(giant[:29] + crc + giant[33:])
+    assert refusal.startswith("This image has 30,000 × 30,000 pixels.")
 
 
 def test_an_alpha_channel_that_hides_nothing_does_not_keep_a_photo_a_png(read: Reader) -> None:

@@ -31,13 +31,13 @@ print(json.dumps([read(io.BytesIO(bytes.fromhex(one))) for one in json.load(sys.
 """
 
 
-def module_of(case: Case) -> str:
+def find_module(case: Case) -> str:
     return detection.module_for(io.BytesIO(case.content).read(detection.HEAD_BYTES))
 
 
 GROUPS = {
     module: list(cases)
-    for module, cases in groupby(sorted(all_cases(), key=module_of), key=module_of)
+    for module, cases in groupby(sorted(all_cases(), key=find_module), key=find_module)
 }
 
 
@@ -48,4 +48,8 @@ def test_a_reader_imports_nothing_late(module: str) -> None:
         [sys.executable, "-c", SCRIPT], input=contents, capture_output=True, text=True, check=True
     )
     problems = json.loads(ran.stdout)
-    assert {case.name: one for case, one in zip(GROUPS[module], problems, strict=True) if one} == {}
+    assert {
+        case.name: problem
+        for case, problem in zip(GROUPS[module], problems, strict=True)
+        if problem
+    } == {}

@@ -137,7 +137,7 @@ def test_what_is_not_read_is_named_with_the_reason(read: Reader) -> None:
     message = mail_files.mail("See the files")
     for name, content in {
         "winmail.dat": b"\x78\x9f\x3e\x22" + bytes(99),
-        "all.zip": files.zipped({"a.txt": "hello"}),
+        "all.zip": files.build_zip({"a.txt": "hello"}),
         "broken.docx": files.word()[:900],
     }.items():
         message.add_attachment(content, maintype="application", subtype="x", filename=name)
@@ -200,7 +200,7 @@ def test_attachments_count_to_the_limit_of_characters(read: Reader) -> None:
     )
 
 
-def _illustrated() -> EmailMessage:
+def _build_illustrated_mail() -> EmailMessage:
     message = mail_files.mail()
     message.set_content('<p>Before <img src="cid:one" alt="A red box"> after</p>', subtype="html")
     message.add_related(PICTURE, maintype="image", subtype="png", cid="<one>")
@@ -208,7 +208,7 @@ def _illustrated() -> EmailMessage:
 
 
 def test_pictures_are_in_their_places(read: Reader) -> None:
-    document = read.document(_illustrated().as_bytes())
+    document = read.document(_build_illustrated_mail().as_bytes())
     assert document.pages[0].endswith("\n\nBefore [Picture 1: A red box] after")
     (placed,) = document.pictures
     assert document.pages[0][: placed.offset].endswith("red box]")
@@ -220,7 +220,7 @@ def test_attached_pictures_and_those_of_attachments_are_placed(read: Reader) -> 
     message.add_attachment(other, maintype="image", subtype="png", filename="photo.png")
     scan = files.animation("TIFF", ["red", "blue"])
     message.add_attachment(scan, maintype="image", subtype="tiff", filename="scan.tif")
-    message.add_attachment(_illustrated())
+    message.add_attachment(_build_illustrated_mail())
     document = read.document(message.as_bytes())
     (page,) = document.pages
     assert "[Attachment photo.png (PNG, " in page
@@ -254,17 +254,17 @@ def test_what_a_scan_leaves_out_is_counted_in_the_mail(monkeypatch: pytest.Monke
 def test_attachments_share_the_time_of_the_mail(monkeypatch: pytest.MonkeyPatch) -> None:
     used = iter([12.0, 99.0])
     monkeypatch.setattr("time.process_time", lambda: next(used))
-    given: list[float] = []
+    seconds_left: list[float] = []
 
     def read(_content: bytes, _name: str, limits: Limits, _pages: object) -> tuple[str, str]:
-        given.append(limits.seconds)
+        seconds_left.append(limits.seconds)
         return "Text", "Words"
 
     monkeypatch.setattr(attachments, "read", read)
     writer = mail_text.MailWriter(Limits(seconds=20), IllustratedPages(Limits()), _start=5.0)
     files_in_it = [mail_text.Attachment(f"{i}.pdf", "application/pdf", b"x") for i in range(2)]
     writer.write(mail_text.Mail({}, (), files_in_it))
-    assert given == [13.0, 0.0]
+    assert seconds_left == [13.0, 0.0]
 
 
 def test_pictures_of_an_attached_document_get_the_numbers_of_the_mail(read: Reader) -> None:

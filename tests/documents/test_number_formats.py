@@ -10,7 +10,7 @@ THOUSANDS = '[>=1000000]0.0,,"M";[>=1000]0.0,"K";0'
 
 
 @pytest.mark.parametrize(
-    ("code", "value", "shown"),
+    ("code", "value", "expected"),
     [
         # Without a format
         ("General", "45365", "45365"),
@@ -100,8 +100,8 @@ THOUSANDS = '[>=1000000]0.0,,"M";[>=1000]0.0,"K";0'
         ("0.00", "no number", "no number"),
     ],
 )
-def test_numbers_are_shown_by_their_format(code: str, value: str, shown: str) -> None:
-    assert " ".join(NumberFormat(code).format_number(value).split()) == shown
+def test_numbers_are_shown_by_their_format(code: str, value: str, expected: str) -> None:
+    assert " ".join(NumberFormat(code).format_number(value).split()) == expected
 
 
 def test_dates_from_1904_have_another_first_day() -> None:
@@ -110,7 +110,7 @@ def test_dates_from_1904_have_another_first_day() -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "shown"),
+    ("code", "expected"),
     [
         ("0.00", "00042"),
         ("@", "00042"),
@@ -119,8 +119,8 @@ def test_dates_from_1904_have_another_first_day() -> None:
         ("[Red]0;[Blue]0;[Green]0;[Yellow]General", "00042"),
     ],
 )
-def test_texts_are_shown_by_their_format(code: str, shown: str) -> None:
-    assert NumberFormat(code).format_text("00042") == shown
+def test_texts_are_shown_by_their_format(code: str, expected: str) -> None:
+    assert NumberFormat(code).format_text("00042") == expected
 
 
 @pytest.mark.parametrize(

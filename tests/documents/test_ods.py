@@ -4,7 +4,7 @@ import pytest
 
 from chatapp.documents import LeftOut
 from tests.documents.conftest import Reader
-from tests.documents.files import zipped
+from tests.documents.files import build_zip
 from tests.documents.spreadsheet_files import ODS_NAMESPACES, ods, ods_cell, ods_row, ods_table
 from tests.documents.test_excel import HEAD, PNG, table
 
@@ -14,7 +14,7 @@ TIME = 'office:value-type="time" office:time-value="{}"'
 
 
 @pytest.mark.parametrize(
-    ("attributes", "displayed", "shown"),
+    ("attributes", "displayed", "expected"),
     [
         (FLOAT.format("1234.5"), "1.234,50 €", "1.234,50 €"),
         (FLOAT.format("0.30000000000000004"), "", "0.3"),
@@ -47,10 +47,10 @@ TIME = 'office:value-type="time" office:time-value="{}"'
     ],
 )
 def test_values_are_shown_as_they_are_displayed(
-    read: Reader, attributes: str, displayed: str, shown: str
+    read: Reader, attributes: str, displayed: str, expected: str
 ) -> None:
     content = ods(ods_table(ods_row(ods_cell(displayed, attributes), ods_cell("x"))))
-    assert read.text(content) == HEAD + table(f"{shown} | x")
+    assert read.text(content) == HEAD + table(f"{expected} | x")
 
 
 def test_the_result_of_a_formula_can_be_empty(read: Reader) -> None:
@@ -213,7 +213,7 @@ def test_sheets_of_old_programs_are_read(read: Reader) -> None:
         ' m:media-type="application/vnd.oasis.opendocument.spreadsheet"/></m:manifest>'
     )
     parts = {"content.xml": content, "META-INF/manifest.xml": manifest}
-    assert read.text(zipped(parts)) == HEAD + table("1 | 2")
+    assert read.text(build_zip(parts)) == HEAD + table("1 | 2")
 
 
 def test_encrypted_and_empty_sheets_of_opendocument_are_refused(read: Reader) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.documents import files
 from tests.documents.conftest import Reader
-from tests.documents.files import saved
+from tests.documents.files import save_document
 
 
 def test_a_word_file_keeps_its_structure_and_pages(read: Reader) -> None:
@@ -45,9 +45,9 @@ def test_text_of_word_files_is_what_people_see(read: Reader, xml: str, text: str
 
 
 def test_pages_of_word_end_where_they_were_last_laid_out(read: Reader) -> None:
-    one = "<w:p><w:r><w:t>one</w:t></w:r></w:p>"
-    two = "<w:p><w:r><w:lastRenderedPageBreak/><w:t>two</w:t></w:r></w:p>"
-    assert read.document(word_with(one + two)).pages == ("one", "two")
+    first = "<w:p><w:r><w:t>one</w:t></w:r></w:p>"
+    second = "<w:p><w:r><w:lastRenderedPageBreak/><w:t>two</w:t></w:r></w:p>"
+    assert read.document(word_with(first + second)).pages == ("one", "two")
 
 
 def test_links_and_footnotes_of_word_follow_their_text(read: Reader) -> None:
@@ -64,8 +64,8 @@ def test_links_and_footnotes_of_word_follow_their_text(read: Reader) -> None:
         ' Target="footnotes.xml"/></Relationships>',
     )
     package = files.with_part(package, "word/_rels/document.xml.rels", rels)
-    said = '<w:footnote w:id="2"><w:p><w:r><w:t>A note.</w:t></w:r></w:p></w:footnote>'
-    package = files.with_part(package, notes, f"<w:footnotes {WORD}>{said}</w:footnotes>")
+    footnote = '<w:footnote w:id="2"><w:p><w:r><w:t>A note.</w:t></w:r></w:p></w:footnote>'
+    package = files.with_part(package, notes, f"<w:footnotes {WORD}>{footnote}</w:footnotes>")
     assert read.text(package) == "[site](https://example.org/)[^1]\n\n[^1]: A note."
 
 
@@ -91,15 +91,15 @@ def test_sheets_show_values_and_formulas_that_have_none(read: Reader) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "refusal"),
     [
         (files.word(), "This file has 2 pages. At most 1 can be read."),
         (files.powerpoint(), "This file has 2 slides. At most 1 can be read."),
         (files.excel(), "This file has 2 sheets. At most 1 can be read."),
     ],
 )
-def test_too_many_pages_are_refused(read: Reader, content: bytes, said: str) -> None:
-    assert read.refusal(content, pages=1) == said
+def test_too_many_pages_are_refused(read: Reader, content: bytes, refusal: str) -> None:
+    assert read.refusal(content, pages=1) == refusal
 
 
 @pytest.mark.parametrize("content", [files.word(), files.powerpoint(), files.excel()])
@@ -108,15 +108,15 @@ def test_too_many_characters_are_refused(read: Reader, content: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "refusal"),
     [
-        (saved(docx.Document()), "This Word file has no text."),
-        (saved(openpyxl.Workbook()), "This Excel file has no text."),
+        (save_document(docx.Document()), "This Word file has no text."),
+        (save_document(openpyxl.Workbook()), "This Excel file has no text."),
         (files.opendocument("text", ""), "This OpenDocument file has no text."),
     ],
 )
-def test_files_without_text_are_refused(read: Reader, content: bytes, said: str) -> None:
-    assert read.refusal(content) == said
+def test_files_without_text_are_refused(read: Reader, content: bytes, refusal: str) -> None:
+    assert read.refusal(content) == refusal
 
 
 def test_an_encrypted_opendocument_file_is_refused(read: Reader) -> None:

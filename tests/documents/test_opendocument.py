@@ -1,4 +1,4 @@
-"""What OpenDocument texts and presentations have besides paragraphs is read, or named."""
+"""Content besides paragraphs in OpenDocument texts and presentations is read, or named."""
 
 from bench.documents.office_packages import ODF, Parts, odf, opendocument, png
 from chatapp.documents import LeftOut

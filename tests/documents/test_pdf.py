@@ -15,7 +15,7 @@ ONE, TWO = pdf_files.at(60, 700, "one"), pdf_files.at(60, 700, "two")
 
 
 def test_a_pdf_is_read_page_by_page(read: Reader) -> None:
-    document = read.document(b"\n" + pdf_files.drawn([ONE, "", TWO]), "notes.txt")
+    document = read.document(b"\n" + pdf_files.draw_pdf([ONE, "", TWO]), "notes.txt")
     assert (document.kind, document.unit) == ("PDF", "Page")
     assert document.media_type == "application/pdf"
     assert document.pages == ("one", "(This page has no text.)", "two")
@@ -26,7 +26,7 @@ def test_a_pdf_without_text_becomes_pictures_of_its_pages(read: Reader) -> None:
     assert (scan.kind, scan.page_count, len(scan.pages)) == ("PDF", 3, 2)
     for page in scan.pages:
         assert (page.media_type, page.width, page.height) == ("image/jpeg", 212, 300)
-        assert files.opened(page.data).size == (212, 300)
+        assert files.open_image(page.data).size == (212, 300)
 
 
 def test_a_single_page_of_text_does_not_make_a_scan_a_document(read: Reader) -> None:
@@ -34,7 +34,7 @@ def test_a_single_page_of_text_does_not_make_a_scan_a_document(read: Reader) -> 
 
 
 def test_a_pdf_with_nothing_on_its_pages_is_refused(read: Reader) -> None:
-    blank = files.pdf_of(
+    blank = files.build_pdf(
         [
             b"<< /Type /Catalog /Pages 2 0 R >>",
             b"<< /Type /Pages /Count 1 /Kids [3 0 R] >>",
@@ -48,28 +48,28 @@ def test_an_encrypted_pdf_is_refused(read: Reader) -> None:
     key = b"<" + b"41" * 32 + b">"
     encrypt = b"/Encrypt << /Filter /Standard /V 1 /R 2 /O %s /U %s /P -4 >> /ID [<41> <41>]"
     objects = [b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Count 0 /Kids [] >>"]
-    said = read.refusal(files.pdf_of(objects, encrypt % (key, key)))
-    assert said == (
+    refusal = read.refusal(files.build_pdf(objects, encrypt % (key, key)))
+    assert refusal == (
         "This PDF file is encrypted. Save it without a password, then attach the new file."
     )
 
 
 def test_a_pdf_that_only_its_owner_may_change_is_read(read: Reader) -> None:
-    assert read.text(pdf_files.encrypted("Readable: 4711.")) == "Readable: 4711."
+    assert read.text(pdf_files.encrypt_pdf("Readable: 4711.")) == "Readable: 4711."
 
 
 def test_a_pdf_with_a_password_is_refused(read: Reader) -> None:
-    assert "encrypted" in read.refusal(pdf_files.encrypted("Secret", b"password"))
+    assert "encrypted" in read.refusal(pdf_files.encrypt_pdf("Secret", b"password"))
 
 
 def test_a_pdf_with_too_many_pages_says_how_many(read: Reader) -> None:
-    said = read.refusal(files.pdf(["a"] * 12), pages=10)
-    assert said == "This file has 12 pages. At most 10 can be read."
+    refusal = read.refusal(files.pdf(["a"] * 12), pages=10)
+    assert refusal == "This file has 12 pages. At most 10 can be read."
 
 
 @pytest.mark.parametrize("kids", [b"3 0 R " * 1_000_000, b"3 0 R"])
 def test_a_million_pages_are_refused_at_once(read: Reader, kids: bytes) -> None:
-    content = files.pdf_of(
+    content = files.build_pdf(
         [
             b"<< /Type /Catalog /Pages 2 0 R >>",
             b"<< /Type /Pages /Count 1000000 /Kids [%s] >>" % kids,
@@ -80,8 +80,8 @@ def test_a_million_pages_are_refused_at_once(read: Reader, kids: bytes) -> None:
 
 
 def test_too_much_text_is_refused_and_never_cut(read: Reader) -> None:
-    said = read.refusal(files.pdf(["a" * 60, "b" * 60]), characters=100)
-    assert said == "This file has more than 100 characters of text, the limit for a file."
+    refusal = read.refusal(files.pdf(["a" * 60, "b" * 60]), characters=100)
+    assert refusal == "This file has more than 100 characters of text, the limit for a file."
 
 
 TWO_COLUMNS = "one two          far\nthree"
@@ -100,7 +100,7 @@ def test_a_page_is_drawn_with_the_places_of_its_text(
 ) -> None:
     content = files.pdf([TWO_COLUMNS]).replace(b"/MediaBox", turned + b"/MediaBox")
     page = pdf.draw_page(io.BytesIO(content), DRAWN, 0)
-    assert files.opened(page.picture.data).size == size
+    assert files.open_image(page.picture.data).size == size
     assert sorted(run.text for run in page.runs) == ["far", "one two", "three"]
     for run, (left, top) in zip(
         sorted(page.runs, key=lambda run: (run.left, run.top)), sorted(places), strict=True
@@ -125,11 +125,11 @@ def test_what_is_told_of_a_page_is_bounded() -> None:
 )
 def test_an_answer_with_other_places_is_refused(runs: tuple[Run, ...]) -> None:
     page = pdf.draw_page(io.BytesIO(files.pdf(["one"])), DRAWN, 0)
-    assert answers.decoded_page(answers.encoded(page), DRAWN) == page
+    assert answers.decode_page(answers.encode_outcome(page), DRAWN) == page
     with pytest.raises(answers.BadAnswer):
-        answers.decoded_page(answers.encoded(DrawnPage(page.picture, runs)), DRAWN)
+        answers.decode_page(answers.encode_outcome(DrawnPage(page.picture, runs)), DRAWN)
     with pytest.raises(answers.BadAnswer):
-        answers.decoded_page(answers.encoded(page.picture), DRAWN)
+        answers.decode_page(answers.encode_outcome(page.picture), DRAWN)
 
 
 @pytest.mark.server
@@ -166,8 +166,8 @@ def test_a_page_of_a_document_is_drawn_as_it_is_placed_in_it(read: Reader) -> No
 
 def test_an_answer_with_other_pages_is_refused() -> None:
     placed = pdf.draw_pages(io.BytesIO(files.pdf(["", ""])), DRAWN, [0, 1])
-    answer = answers.encoded(placed)
-    assert answers.decoded_pages(answer, DRAWN, [0, 1]) == placed
+    answer = answers.encode_outcome(placed)
+    assert answers.decode_pages(answer, DRAWN, [0, 1]) == placed
     for limits, indices in ((DRAWN, [0]), (DRAWN, [1, 0]), (Limits(image_side=100), [0, 1])):
         with pytest.raises(answers.BadAnswer):
-            answers.decoded_pages(answer, limits, indices)
+            answers.decode_pages(answer, limits, indices)

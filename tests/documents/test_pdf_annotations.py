@@ -1,10 +1,10 @@
-"""What is laid over the pages of PDFs: fields of forms, comments, links and attached files."""
+"""Content laid over the pages of PDFs: fields of forms, comments, links and attached files."""
 
 import pytest
 
 from chatapp.documents import LeftOut
 from tests.documents.conftest import Reader
-from tests.documents.pdf_files import annotated, at, drawn, form
+from tests.documents.pdf_files import at, draw_annotated_page, draw_pdf, form
 
 WORDS = at(60, 700, "Some words")
 RECT = "/Rect [55 695 86 712]"
@@ -67,7 +67,7 @@ def test_a_form_on_an_empty_page_is_read(read: Reader) -> None:
     ],
 )
 def test_comments_and_links_are_read(read: Reader, annotation: str, mark: str) -> None:
-    assert read.text(annotated(WORDS, f"{RECT} {annotation}")) == f"Some words\n\n{mark}"
+    assert read.text(draw_annotated_page(WORDS, f"{RECT} {annotation}")) == f"Some words\n\n{mark}"
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_comments_and_links_are_read(read: Reader, annotation: str, mark: str) -
     ],
 )
 def test_annotations_that_say_nothing_new_are_not_read(read: Reader, annotation: str) -> None:
-    assert read.text(annotated(WORDS, f"{RECT} {annotation}")) == "Some words"
+    assert read.text(draw_annotated_page(WORDS, f"{RECT} {annotation}")) == "Some words"
 
 
 def test_attached_files_are_named(read: Reader) -> None:
@@ -91,22 +91,22 @@ def test_attached_files_are_named(read: Reader) -> None:
         b"<< /Type /EmbeddedFile /Length 3 >>\nstream\nabc\nendstream",
     ]
     names = "/Names << /EmbeddedFiles << /Names [(invoice.xml) 4 0 R] >> >>"
-    document = read.document(drawn([WORDS], extra=extra, catalog=names))
+    document = read.document(draw_pdf([WORDS], extra=extra, catalog=names))
     assert document.pages == ("Some words\n\n[Attached file, which is not read: invoice.xml]",)
     assert document.left_out == (LeftOut("attachment", 1),)
-    scan = read.scan(drawn(["0 0 m 9 9 l S"], extra=extra, catalog=names))
+    scan = read.scan(draw_pdf(["0 0 m 9 9 l S"], extra=extra, catalog=names))
     assert scan.left_out == (LeftOut("attachment", 1),)
 
 
 def test_what_a_signature_shows_is_read(read: Reader) -> None:
-    shown = "BT /F1 10 Tf 2 5 Td (Signed by Ann) Tj ET"
+    stream = "BT /F1 10 Tf 2 5 Td (Signed by Ann) Tj ET"
     signature = "/FT /Sig /T (sign) /V << /Type /Sig >> /F 4 /AP << /N 5 0 R >>"
     appearance = (
         "<< /Type /XObject /Subtype /Form /BBox [0 0 100 20] /Resources << /Font << /F1 3 0 R >> >>"
-        f" /Length {len(shown)} >>\nstream\n{shown}\nendstream"
+        f" /Length {len(stream)} >>\nstream\n{stream}\nendstream"
     )
     widget = f"/Subtype /Widget /Rect [300 700 400 720] {signature}"
     catalog = "/AcroForm << /Fields [4 0 R] >>"
-    text = read.text(annotated(WORDS, widget, catalog=catalog, extra=appearance))
+    text = read.text(draw_annotated_page(WORDS, widget, catalog=catalog, extra=appearance))
     assert "Signed by Ann" in text
     assert text.endswith("[Form field sign: signed]")

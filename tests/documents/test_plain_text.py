@@ -201,7 +201,7 @@ def test_binary_is_refused_and_the_sentence_names_what_is_read(
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "refusal"),
     [
         (b"", "This file is empty."),
         (b" \n\t\n", "This file is empty."),
@@ -222,15 +222,20 @@ def test_binary_is_refused_and_the_sentence_names_what_is_read(
             b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "EncryptedPackage\0".encode("utf-16-le"),
             "is encrypted",
         ),
-        (files.zipped({"a.txt": "hello"}), "Archives are not opened."),
-        (files.zipped({"mimetype": "application/x-krita"}), "Files of this kind cannot be read."),
-        (files.zipped({"Index/Document.iwa": "x"}), "Apple iWork files cannot be read."),
+        (files.build_zip({"a.txt": "hello"}), "Archives are not opened."),
+        (
+            files.build_zip({"mimetype": "application/x-krita"}),
+            "Files of this kind cannot be read.",
+        ),
+        (files.build_zip({"Index/Document.iwa": "x"}), "Apple iWork files cannot be read."),
         (b"Book".ljust(60, b"\0") + b"BOOKMOBI", "Save the file as .epub"),
         (b"\x78\x9f\x3e\x22\1\0", "Outlook winmail.dat files cannot be read."),
     ],
 )
-def test_other_files_are_refused_with_what_to_do(read: Reader, content: bytes, said: str) -> None:
-    assert said in read.refusal(content)
+def test_other_files_are_refused_with_what_to_do(
+    read: Reader, content: bytes, refusal: str
+) -> None:
+    assert refusal in read.refusal(content)
 
 
 def test_a_page_that_is_mostly_pictures_is_read(read: Reader) -> None:

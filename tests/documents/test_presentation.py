@@ -1,4 +1,4 @@
-"""What slides of PowerPoint files have besides text is read in its place, or named as left out."""
+"""Content besides text in PowerPoint slides is read in its place, or named as left out."""
 
 from bench.documents.office_packages import (
     DECLARED,

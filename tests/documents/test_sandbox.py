@@ -26,7 +26,7 @@ HOSTILE = """
 import sys
 sys.path.append(sys.argv[1])
 import ctypes, json, os, signal, socket, subprocess, threading, time
-from chatapp.documents.answers import encoded
+from chatapp.documents.answers import encode_outcome
 from chatapp.documents.results import Limits, Unreadable
 from chatapp.documents.sandbox.child import write
 from chatapp.documents.sandbox.confinement import confine, limit_resources
@@ -40,7 +40,7 @@ try:
     outcome = "done"
 except (Exception, MemoryError) as error:
     outcome = type(error).__name__
-write(encoded(Unreadable(outcome)))
+write(encode_outcome(Unreadable(outcome)))
 os._exit(0)
 """
 
@@ -50,10 +50,10 @@ Attack = Callable[..., str]
 
 
 @pytest.fixture
-def attack(sandboxed: Reader, monkeypatch: pytest.MonkeyPatch) -> Attack:
+def attack(sandboxed_reader: Reader, monkeypatch: pytest.MonkeyPatch) -> Attack:
     def attack(code: str, **limits: float) -> str:
         monkeypatch.setattr(reading, "START", HOSTILE.replace("ATTACK", code))
-        return sandboxed.refusal(b"content", **limits)
+        return sandboxed_reader.refusal(b"content", **limits)
 
     return attack
 
@@ -65,10 +65,13 @@ def attack(sandboxed: Reader, monkeypatch: pytest.MonkeyPatch) -> Attack:
         (b"<!doctype html><p>Words</p>", "page.html"),
         (files.pdf(["Words"]), "words.pdf"),
         (files.pdf(["Words", ""]), "mixed.pdf"),
-        (pdf_files.drawn([pdf_files.rows(*pdf_files.COLUMNS)]), "columns.pdf"),
-        (pdf_files.drawn([pdf_files.ILLUSTRATED], extra=[pdf_files.IMAGE]), "picture.pdf"),
+        (pdf_files.draw_pdf([pdf_files.rows(*pdf_files.COLUMNS)]), "columns.pdf"),
+        (pdf_files.draw_pdf([pdf_files.ILLUSTRATED], extra=[pdf_files.IMAGE]), "picture.pdf"),
         (pdf_files.form("", "/FT /Tx /T (name) /V (Ann)"), "form.pdf"),
-        (pdf_files.annotated("", "/Subtype /Text /Contents (Why?) /T (Ann)"), "comment.pdf"),
+        (
+            pdf_files.draw_annotated_page("", "/Subtype /Text /Contents (Why?) /T (Ann)"),
+            "comment.pdf",
+        ),
         (files.word(), "words.docx"),
         (files.powerpoint(), "words.pptx"),
         (files.excel(), "words.xlsx"),
@@ -96,9 +99,9 @@ def attack(sandboxed: Reader, monkeypatch: pytest.MonkeyPatch) -> Attack:
     ],
 )
 def test_the_sandbox_reads_each_format_as_this_process_does(
-    read: Reader, sandboxed: Reader, content: bytes, name: str
+    read: Reader, sandboxed_reader: Reader, content: bytes, name: str
 ) -> None:
-    assert sandboxed(content, name) == read(content, name)
+    assert sandboxed_reader(content, name) == read(content, name)
 
 
 @pytest.mark.parametrize(
@@ -156,8 +159,8 @@ def test_memory_is_limited(attack: Attack) -> None:
 
 
 def test_a_subprocess_that_spins_is_ended(attack: Attack) -> None:
-    said = attack("exec('while True: pass')", seconds=1)
-    assert said == "This file took too long to read. The limit is 1 s of computing."
+    refusal = attack("exec('while True: pass')", seconds=1)
+    assert refusal == "This file took too long to read. The limit is 1 s of computing."
 
 
 def test_a_subprocess_that_waits_is_ended(attack: Attack, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,8 +188,8 @@ def test_an_endless_answer_is_cut_off(attack: Attack) -> None:
     [
         "os._exit(0)",
         "os.write(1, b'no message'); os._exit(0)",
-        "os.write(1, encoded(Unreadable('x' * 10_000))); os._exit(0)",
-        "os.write(1, encoded(Unreadable('a' + chr(0)))); os._exit(0)",
+        "os.write(1, encode_outcome(Unreadable('x' * 10_000))); os._exit(0)",
+        "os.write(1, encode_outcome(Unreadable('a' + chr(0)))); os._exit(0)",
     ],
 )
 def test_a_malformed_answer_is_refused(attack: Attack, code: str) -> None:
@@ -199,25 +202,25 @@ def test_without_a_sandbox_nothing_is_read(attack: Attack) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no filters")
 def test_linux_on_a_processor_without_a_filter_reads_no_file(
-    sandboxed: Reader, monkeypatch: pytest.MonkeyPatch
+    sandboxed_reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reading, "START", OTHER_PROCESSOR + reading.START)
-    assert "Ask your administrator" in sandboxed.refusal(b"content")
+    assert "Ask your administrator" in sandboxed_reader.refusal(b"content")
 
 
 def test_no_process_is_left_after_an_answer(
-    sandboxed: Reader, monkeypatch: pytest.MonkeyPatch
+    sandboxed_reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[int] = []
     start = subprocess.Popen
 
-    def recorded(*args: Any, **options: Any) -> subprocess.Popen[bytes]:
+    def record_process(*args: Any, **options: Any) -> subprocess.Popen[bytes]:
         process = start(*args, **options)
         started.append(process.pid)
         return process
 
-    monkeypatch.setattr(subprocess, "Popen", recorded)
-    assert sandboxed.text(b"hello") == "hello"
+    monkeypatch.setattr(subprocess, "Popen", record_process)
+    assert sandboxed_reader.text(b"hello") == "hello"
     with pytest.raises(ProcessLookupError):
         os.kill(started[0], signal.SIG_DFL)
 
@@ -232,10 +235,10 @@ def test_several_files_are_read_at_once(tmp_path: Path) -> None:
 
 
 def test_a_server_at_its_limit_of_processes_says_so(
-    sandboxed: Reader, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    sandboxed_reader: Reader, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "none"))
-    assert "too busy. Try again." in sandboxed.refusal(b"hello")
+    assert "too busy. Try again." in sandboxed_reader.refusal(b"hello")
 
 
 PNG = files.image("PNG")
@@ -272,4 +275,4 @@ PNG = files.image("PNG")
 def test_an_answer_beyond_the_limits_is_no_answer(answer: answers.Answer) -> None:
     limits = Limits(pages=3, characters=30, image_side=100)
     with pytest.raises(answers.BadAnswer):
-        answers.decoded(msgspec.msgpack.encode(answer), limits)
+        answers.decode_result(msgspec.msgpack.encode(answer), limits)

@@ -1,4 +1,4 @@
-"""What Word files have besides paragraphs is read in its place, or named as left out."""
+"""Content besides paragraphs in Word files is read in its place, or named as left out."""
 
 import pytest
 
@@ -218,21 +218,21 @@ NUMBERING = """
 """
 
 
-def numbered(text: str, level: int, numbering: int = 1, more: str = "") -> str:
+def number_paragraph(text: str, level: int, numbering: int = 1, more: str = "") -> str:
     place = f'<w:ilvl w:val="{level}"/><w:numId w:val="{numbering}"/>'
     return paragraph(text, f"<w:numPr>{place}</w:numPr>{more}")
 
 
 def test_numbers_of_clauses_are_those_that_word_shows(read: Reader) -> None:
     body = (
-        numbered("Scope", 0, more='<w:outlineLvl w:val="0"/>')
-        + numbered("Goods", 1)
-        + numbered("Services", 1)
-        + numbered("advice", 2)
-        + numbered("repair", 2)
-        + numbered("Price", 0)
-        + numbered("Net", 1)
-        + numbered("Term", 0, numbering=2)
+        number_paragraph("Scope", 0, more='<w:outlineLvl w:val="0"/>')
+        + number_paragraph("Goods", 1)
+        + number_paragraph("Services", 1)
+        + number_paragraph("advice", 2)
+        + number_paragraph("repair", 2)
+        + number_paragraph("Price", 0)
+        + number_paragraph("Net", 1)
+        + number_paragraph("Term", 0, numbering=2)
     )
     parts = {"word/numbering.xml": element("w:numbering", NUMBERING)}
     assert read.text(word(body, parts, ("n", "numbering", "numbering.xml"))) == (

@@ -1,4 +1,4 @@
-"""What every engine can do, from a person's point of view."""
+"""The actions that every engine supports, from a person's point of view."""
 
 import json
 import time
@@ -50,10 +50,10 @@ class Engine(ABC):
         """Return the middle of the element in the next painted frame."""
         box = f"document.querySelector({json.dumps(selector)}).getBoundingClientRect()"
         numbers = f"(({{ x, y, width, height }}) => [x + width / 2, y + height / 2])({box})"
-        found = self.run(
+        middle = self.run(
             f"new Promise(requestAnimationFrame).then(() => {numbers}.map(Math.round))"
         )
-        return list(found)
+        return list(middle)
 
     def until(self, expression: str) -> None:
         """Wait until the expression is true."""

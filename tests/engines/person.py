@@ -1,4 +1,4 @@
-"""What a person does and sees in any engine."""
+"""The actions of a person in any engine, and what they see."""
 
 from tests.engines.engine import ENTER, Engine
 from tests.support.live import PASSWORD, Server

@@ -5,7 +5,7 @@ import pytest
 from tests.engines.engine import Engine
 from tests.engines.person import CONNECTED, ending, sign_in
 from tests.support.fake_upstream import FakeUpstream, delta, done, finish, role, usage
-from tests.support.file_thread import document, image, stored_for
+from tests.support.file_thread import document, image, store_file_thread
 from tests.support.live import Server, Site
 
 pytestmark = pytest.mark.browser
@@ -20,12 +20,12 @@ def test_files_are_viewed_read_and_removed(
 ) -> None:
     person = site.person()
     files = [image("sky.png", 1600, 1200), image("sea.png", 300, 3000), document("a.txt", "Green")]
-    path = stored_for(server, person, ("Look", files))
+    path = store_file_thread(server, person, ("Look", files))
     sign_in(engine, server, person.username)
     engine.go(server.url + path)
     engine.until(CONNECTED)
     view(engine)
-    read(engine)
+    read_document(engine)
     edit(engine, upstream)
     assert engine.errors == []
 
@@ -47,7 +47,7 @@ def view(engine: Engine) -> None:
     engine.until("document.activeElement.matches('.files li:first-child a')")
 
 
-def read(engine: Engine) -> None:
+def read_document(engine: Engine) -> None:
     engine.click(".files .document")
     engine.until("document.querySelector('#document[open] .text')?.textContent === 'Green'")
     engine.click("#document [data-closes]")

@@ -1,4 +1,5 @@
-"""What a person keeps, in Firefox and in WebKit: several replies, versions, and a list of chats."""
+"""Content that a person keeps, in Firefox and WebKit: several replies, versions, a list of
+chats."""
 
 import pytest
 
@@ -99,7 +100,7 @@ def search(engine: Engine) -> None:
     engine.click("[data-opens=search]")
     engine.until("document.querySelector('#search').matches(':modal')")
     engine.type("otherwise")
-    found = "document.querySelector('#search mark')?.textContent.toLowerCase() === 'otherwise'"
-    engine.until(found)
+    expression = "document.querySelector('#search mark')?.textContent.toLowerCase() === 'otherwise'"
+    engine.until(expression)
     engine.click("#search mark")
     engine.until(shows("Otherwise."))

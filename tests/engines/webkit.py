@@ -29,9 +29,9 @@ _LISTEN = """
 
 def browser() -> str | None:
     """Return the path of MiniBrowser if everything needed to drive it is installed."""
-    found = sorted(Path("/usr/lib").glob("*/webkit2gtk-4.*/MiniBrowser"))
+    paths = sorted(Path("/usr/lib").glob("*/webkit2gtk-4.*/MiniBrowser"))
     has_all = shutil.which("WebKitWebDriver") and shutil.which("Xvfb")
-    return str(found[-1]) if found and has_all else None
+    return str(paths[-1]) if paths and has_all else None
 
 
 class Display(Program):
@@ -88,9 +88,9 @@ class WebKit(Engine):
         self._client = client
         self._told: list[str] = []
         options = {"binary": browser(), "args": ["--automation", "--geometry=1280x850"]}
-        asked = {"alwaysMatch": {"webkitgtk:browserOptions": options}}
+        capabilities = {"alwaysMatch": {"webkitgtk:browserOptions": options}}
         self._path = ""
-        session = self._post("/session", {"capabilities": asked})["sessionId"]
+        session = self._post("/session", {"capabilities": capabilities})["sessionId"]
         self._path = f"/session/{session}"
 
     @property

@@ -13,19 +13,19 @@ from django.utils import timezone
 from chatapp.accounts.erasing import erase
 from chatapp.exports import jobs
 from chatapp.models import ChatExport, Conversation, Process, Upstream, User
-from chatapp.models.conversations.exports import KEPT, delete_lost_exports
+from chatapp.models.conversations.exports import LIFETIME, delete_lost_exports
 from chatapp.models.files import storage
 from chatapp.models.platform.jobs import JobFailed, JobState, claim
 from chatapp.realtime.worker.jobs import Jobs
-from tests.exports.written import furnished
+from tests.exports.written import create_stars
 from tests.transfer.samples import only
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def stars(alice: User, connected: Upstream) -> Conversation:
-    return furnished(alice, connected)
+def stars(alice: User, saved_upstream: Upstream) -> Conversation:
+    return create_stars(alice, saved_upstream)
 
 
 @pytest.fixture
@@ -36,15 +36,15 @@ def export(stars: Conversation) -> ChatExport:
 
 
 def run_here() -> None:
-    process = Process.here(is_alone=False)
-    process.beat()
+    process = Process.current(is_alone=False)
+    process.record_heartbeat()
     Jobs(process.pk).run_all()
 
 
-def claimed() -> ChatExport:
-    found = claim(ChatExport, uuid4())
-    assert found
-    return found
+def claim_export() -> ChatExport:
+    export_job = claim(ChatExport, uuid4())
+    assert export_job
+    return export_job
 
 
 def test_an_export_is_made_and_can_be_downloaded_for_a_week(
@@ -55,7 +55,7 @@ def test_an_export_is_made_and_can_be_downloaded_for_a_week(
     assert (export.state, export.done, export.total, export.suffix) == ("done", 1, 1, "zip")
     assert export.size == storage.size(export.stored_name)
     assert export.expires_at
-    assert timezone.now() + KEPT > export.expires_at > timezone.now() + timedelta(days=6)
+    assert timezone.now() + LIFETIME > export.expires_at > timezone.now() + timedelta(days=6)
     with storage.open_file(export.stored_name) as file:
         assert only(file).source_id == str(stars.pk)
     page = alices.get("/exports/").text
@@ -68,16 +68,16 @@ def test_the_download_is_the_file(alices: Client, export: ChatExport) -> None:
     browser = AsyncClient(headers={"host": "localhost"})
     browser.cookies = alices.cookies
 
-    async def downloaded() -> bytes:
+    async def download_export() -> bytes:
         answer: Any = await browser.get(f"/exports/{export.pk}/download/")
         assert answer.headers["Content-Length"] == str(storage.size(export.stored_name))
         return b"".join([part async for part in answer.streaming_content])
 
-    assert asyncio.run(downloaded()) == storage.read(export.stored_name)
+    assert asyncio.run(download_export()) == storage.read(export.stored_name)
 
 
 def test_an_export_that_is_taken_up_again_begins_again(export: ChatExport) -> None:
-    steps: Iterator[None] = jobs.run(claimed())
+    steps: Iterator[None] = jobs.run_export(claim_export())
     next(steps)
     steps.close()  # type: ignore[attr-defined]
     assert not storage.exists(export.stored_name)
@@ -88,18 +88,18 @@ def test_an_export_that_is_taken_up_again_begins_again(export: ChatExport) -> No
 
 
 def test_an_export_ends_when_its_person_is_deactivated(alice: User, export: ChatExport) -> None:
-    running = claimed()
+    running = claim_export()
     User.objects.filter(pk=alice.pk).update(is_active=False)
     with pytest.raises(JobFailed):
-        list(jobs.run(running))
+        list(jobs.run_export(running))
     assert not storage.exists(export.stored_name)
 
 
 def test_a_cancelled_export_keeps_no_file(
     export: ChatExport, django_capture_on_commit_callbacks: Any
 ) -> None:
-    running = claimed()
-    assert list(jobs.run(running)) is not None
+    running = claim_export()
+    assert list(jobs.run_export(running)) is not None
     assert storage.exists(export.stored_name)
     export.ask_to_cancel()
     with django_capture_on_commit_callbacks(execute=True):
@@ -159,5 +159,5 @@ def test_a_storage_that_fails_is_reported(
     monkeypatch.setattr(storage, "replace_file", fail)
     run_here()
     export.refresh_from_db()
-    assert (export.state, export.problem) == ("failed", jobs.UNSTORED)
+    assert (export.state, export.problem) == ("failed", jobs.STORAGE_FAILED)
     assert "An export can't be stored: full" in caplog.messages

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatapp.exports.markdown_text import contained, escaped, fenced, link
+from chatapp.exports.markdown_text import contain_markdown, escape_line, fence_code, link
 from chatapp.rendering.markdown.commonmark import to_html
 
 PARTS = (
@@ -29,15 +29,15 @@ PARTS = (
 
 @given(st.lists(st.sampled_from(PARTS), max_size=30).map("".join))
 def test_what_follows_a_text_is_never_part_of_it(text: str) -> None:
-    html = to_html(f"{contained(text)}\n\n## After\n")
+    html = to_html(f"{contain_markdown(text)}\n\n## After\n")
     assert html.endswith("<h2>After</h2>\n")
     assert "raw HTML omitted" not in html
 
 
 @given(st.lists(st.sampled_from(PARTS), max_size=30).map("".join))
 def test_contained_text_stays_as_it_is_the_second_time(text: str) -> None:
-    once = contained(text)
-    assert contained(once).split() == once.split()
+    once = contain_markdown(text)
+    assert contain_markdown(once).split() == once.split()
 
 
 @pytest.mark.parametrize(
@@ -56,17 +56,17 @@ def test_contained_text_stays_as_it_is_the_second_time(text: str) -> None:
     ],
 )
 def test_raw_html_is_escaped_outside_of_code(text: str, result: str) -> None:
-    assert contained(text) == result
+    assert contain_markdown(text) == result
 
 
 @pytest.mark.parametrize("text", ["<script>alert(1)</script>", "# x\n- y", "a\n\n> [b](c) `d` *e*"])
 def test_a_title_means_nothing_but_itself(text: str) -> None:
-    html = to_html(f"# {escaped(text)}")
+    html = to_html(f"# {escape_line(text)}")
     assert html.count("<") == 2  # the heading's own tags
 
 
 def test_a_fence_is_longer_than_those_in_its_text() -> None:
-    assert fenced("```\n````") == "`````\n```\n````\n`````"
+    assert fence_code("```\n````") == "`````\n```\n````\n`````"
 
 
 def test_an_address_ends_where_the_link_does() -> None:
@@ -77,4 +77,4 @@ def test_an_address_ends_where_the_link_does() -> None:
 
 def test_ten_megabytes_are_written_in_a_moment() -> None:
     text = "A line with `code` and <b>markup</b>.\n" * 270_000
-    assert len(contained(text)) > 10_000_000
+    assert len(contain_markdown(text)) > 10_000_000

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatapp.exports.names import MAX_BYTES, Names, safe_name
+from chatapp.exports.names import MAX_BYTES, UniqueNames, safe_name
 
 
 @pytest.mark.parametrize(
@@ -43,8 +43,8 @@ def test_a_long_name_keeps_its_suffix() -> None:
 
 
 def test_names_that_differ_by_case_only_are_numbered() -> None:
-    names = Names()
-    assert [names.take(one) for one in ("a.txt", "A.txt", "a.txt", "a (2).txt")] == [
+    names = UniqueNames()
+    assert [names.reserve(name) for name in ("a.txt", "A.txt", "a.txt", "a (2).txt")] == [
         "a.txt",
         "A (2).txt",
         "a (3).txt",

@@ -12,17 +12,17 @@ from django.test import AsyncClient, Client
 
 from chatapp.exports import writing
 from chatapp.models import AuditEvent, ChatExport, Conversation, Upstream, User
-from chatapp.models.conversations.exports import MAX_KEPT, ExportFormat
+from chatapp.models.conversations.exports import MAX_EXPORTS, ExportFormat
 from chatapp.models.platform.jobs import JobState
 from chatapp.sessions.validity import NotSignedIn
-from tests.exports.written import furnished
+from tests.exports.written import create_stars
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def stars(alice: User, connected: Upstream) -> Conversation:
-    return furnished(alice, connected)
+def stars(alice: User, saved_upstream: Upstream) -> Conversation:
+    return create_stars(alice, saved_upstream)
 
 
 @pytest.fixture
@@ -31,13 +31,13 @@ def no_job(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writing, "MOST_CHATS", 0)
 
 
-async def posted(client: Client, **fields: Any) -> Any:
+async def post_export(client: Client, **fields: Any) -> Any:
     browser = AsyncClient(headers={"host": "localhost"})
     browser.cookies = client.cookies
     return await browser.post("/conversations/export/", fields)
 
 
-async def content_of(answer: Any) -> bytes:
+async def read_content(answer: Any) -> bytes:
     return b"".join([part async for part in answer.streaming_content])
 
 
@@ -53,27 +53,27 @@ async def content_of(answer: Any) -> bytes:
 async def test_one_chat_is_downloaded_at_once(
     alices: Client, stars: Conversation, format: str, name: str
 ) -> None:
-    answer = await posted(alices, ids=str(stars.pk), format=format, with_files="on")
+    answer = await post_export(alices, ids=str(stars.pk), format=format, with_files="on")
     assert f'attachment; filename="{name}' in answer["Content-Disposition"]
-    assert len(await content_of(answer)) > 100
+    assert len(await read_content(answer)) > 100
     events = AuditEvent.objects.filter(action="conversations.exported")
     event = await events.select_related("detail").aget()
     assert event.detail.values == {"conversations": 1, "format": format, "scope": "chats"}
 
 
 async def test_a_chat_without_files_is_one_file(alices: Client, stars: Conversation) -> None:
-    answer = await posted(alices, ids=str(stars.pk), format="markdown")
+    answer = await post_export(alices, ids=str(stars.pk), format="markdown")
     assert answer["Content-Disposition"] == 'attachment; filename="_b_Stars__b_.md"'
-    assert (await content_of(answer)).startswith(b"# ")
+    assert (await read_content(answer)).startswith(b"# ")
 
 
 async def test_chats_of_one_title_have_files_of_their_own(
     alices: Client, alice: User, stars: Conversation
 ) -> None:
     others = [await alice.conversations.acreate(title="../Stars") for _ in range(2)]
-    ids = [str(one.pk) for one in (stars, *others)]
-    answer = await posted(alices, ids=ids, format="html", with_files="on")
-    names = ZipFile(io.BytesIO(await content_of(answer))).namelist()
+    ids = [str(chat.pk) for chat in (stars, *others)]
+    answer = await post_export(alices, ids=ids, format="html", with_files="on")
+    names = ZipFile(io.BytesIO(await read_content(answer))).namelist()
     assert sorted(names) == ["_Stars (2).html", "_Stars.html", "_b_Stars__b_.html"]
 
 
@@ -81,15 +81,15 @@ async def test_only_the_chats_of_a_project_are_exported(
     alices: Client, alice: User, stars: Conversation
 ) -> None:
     await alice.conversations.acreate(title="Elsewhere")
-    answer = await posted(alices, project=str(stars.project_id))
-    assert (await content_of(answer)).count(b"\n") == 1
-    everything = await posted(alices, everything="on")
-    assert (await content_of(everything)).count(b"\n") == 2
+    answer = await post_export(alices, project=str(stars.project_id))
+    assert (await read_content(answer)).count(b"\n") == 1
+    everything = await post_export(alices, everything="on")
+    assert (await read_content(everything)).count(b"\n") == 2
 
 
 async def test_nobody_exports_what_is_not_theirs(bobs: Client, stars: Conversation) -> None:
-    assert (await posted(bobs, ids=str(stars.pk))).status_code == 404
-    answer = await posted(bobs, project=str(stars.project_id))
+    assert (await post_export(bobs, ids=str(stars.pk))).status_code == 404
+    answer = await post_export(bobs, project=str(stars.project_id))
     assert (answer.status_code, answer.content) == (422, b"This project no longer exists.")
     assert not await AuditEvent.objects.filter(action="conversations.exported").aexists()
 
@@ -97,10 +97,10 @@ async def test_nobody_exports_what_is_not_theirs(bobs: Client, stars: Conversati
 async def test_a_session_that_ends_midway_truncates_the_download(
     alices: Client, stars: Conversation
 ) -> None:
-    answer = await posted(alices, ids=str(stars.pk))
+    answer = await post_export(alices, ids=str(stars.pk))
     await Session.objects.all().adelete()
     with pytest.raises(NotSignedIn):
-        await content_of(answer)
+        await read_content(answer)
 
 
 @pytest.mark.usefixtures("no_job")
@@ -119,7 +119,7 @@ def test_a_large_export_is_made_in_the_background(alices: Client, stars: Convers
 def test_a_person_keeps_only_a_few_exports(alices: Client, stars: Conversation) -> None:
     fields = {"ids": str(stars.pk)}
     headers = {"HX-Request": "true"}
-    for _ in range(MAX_KEPT):
+    for _ in range(MAX_EXPORTS):
         assert alices.post("/conversations/export/", fields, headers=headers).status_code == 201
     answer = alices.post("/conversations/export/", fields, headers=headers)
     assert answer.status_code == 422
@@ -161,7 +161,7 @@ async def test_a_chat_is_copied_as_markdown_and_printed(
         browser = AsyncClient(headers={"host": "localhost"})
         browser.cookies = alices.cookies
         answer: Any = await browser.get(f"/c/{stars.pk}/{page}/")
-        assert (await content_of(answer)).startswith(begins)
+        assert (await read_content(answer)).startswith(begins)
         path = f"/c/{stars.pk}/{page}/"
         assert (await sync_to_async(bobs.get)(path)).status_code == 404
     assert "style-src 'sha256-" in answer["Content-Security-Policy"]

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from chatapp.exports.reading import Chat, Reading
+from chatapp.exports.reading import Chat, ChatReader
 from chatapp.models import ChatSettings, Conversation, Message, Project, Upstream, Usage, User
 from chatapp.models.conversations.extras import Extras
 from chatapp.models.conversations.rounds import Round, RunState, ToolRun
@@ -13,11 +13,11 @@ AT = datetime(2025, 10, 9, 12, tzinfo=UTC)
 PICTURE = b"\x89PNG\r\n\x1a\n" + b"0" * 20
 
 
-def furnished(user: User, upstream: Upstream) -> Conversation:
+def create_stars(user: User, upstream: Upstream) -> Conversation:
     """Store a chat with two branches, a tool call, a source, an image and half an answer."""
     project = Project.objects.create(user=user, name="Sky & <space>")
     chat = Conversation.objects.create(user=user, title="<b>Stars</b>", project=project)
-    settings = ChatSettings.of(chat)
+    settings = ChatSettings.for_conversation(chat)
     settings.set_own("Be exact.", {})
     settings.store()
     prompt = chat.messages.create(role="user", content="How <i>far</i>?", created_at=AT)
@@ -46,6 +46,6 @@ def _reply(chat: Conversation, prompt: Message, upstream: Upstream, **content: o
     )
 
 
-def read(chat: Conversation, *, is_shown_only: bool = False) -> Chat:
+def read_chat(chat: Conversation, *, is_shown_only: bool = False) -> Chat:
     """Return the chat as an export reads it; its messages can be read once."""
-    return next(iter(Reading(chat.user, [chat.pk], is_shown_only=is_shown_only)))
+    return next(iter(ChatReader(chat.user, [chat.pk], is_shown_only=is_shown_only)))

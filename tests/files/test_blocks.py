@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatapp.documents.formats import markdown
-from chatapp.documents.formats.pages import cleaned
+from chatapp.documents.formats.pages import clean_text
 from chatapp.files.blocks import (
     MAX_CELL_LENGTH,
     MAX_COLUMNS,
@@ -34,7 +34,7 @@ Plain *text* with # and | in it.
 - first"""
 
 
-def table_of(text: str) -> Table:
+def parse_table(text: str) -> Table:
     [table] = split_blocks(text)
     assert isinstance(table, Table)
     return table
@@ -65,8 +65,8 @@ CELLS = st.text(st.characters(codec="utf-8"), max_size=9) | st.text("|\\ \n#-:`a
 def test_any_cell_of_a_sheet_comes_back(rows: list[list[str]]) -> None:
     """The reader of spreadsheets writes them, and leaves out what is empty."""
     rows = [["a", "b"], *([f"x{cell}" for cell in row] for row in rows)]
-    table = table_of(cleaned(markdown.table(rows)))
-    expected = [[cleaned(" ".join(cell.split())).strip() for cell in row] for row in rows]
+    table = parse_table(clean_text(markdown.table(rows)))
+    expected = [[clean_text(" ".join(cell.split())).strip() for cell in row] for row in rows]
     assert [table.head, *table.rows] == expected
 
 
@@ -85,7 +85,7 @@ def test_a_large_table_is_cut_and_says_so(
     values = [["head"] * columns, *[[cell] * columns] * rows]
     as_csv = io.StringIO()
     csv.writer(as_csv).writerows(values)
-    tables = [table_of(markdown.table(values))]
+    tables = [parse_table(markdown.table(values))]
     if len(cell) < csv.field_size_limit():
         tables.append(csv_table(as_csv.getvalue()) or Table([], []))
     for table in tables:

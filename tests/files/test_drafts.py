@@ -26,17 +26,17 @@ from tests.support.tab import Tab
 pytestmark = pytest.mark.django_db
 
 
-def paged(attachment: Attachment, pages: Sequence[str]) -> Attachment:
+def set_pages(attachment: Attachment, pages: Sequence[str]) -> Attachment:
     """Give an attachment another content, which has these pages."""
     text = "".join(pages)
     ends = [sum(map(len, pages[: number + 1])) for number in range(len(pages))]
     FileContent.objects.filter(file=attachment.file).update(text=text, page_ends=ends, unit="Page")
-    found = Attachment.objects.select_related("file__content").get(pk=attachment.pk)
-    found.choose_pages((0, 0))
-    return found
+    paged_attachment = Attachment.objects.select_related("file__content").get(pk=attachment.pk)
+    paged_attachment.choose_pages((0, 0))
+    return paged_attachment
 
 
-def chips_of(client: Client, query: str = "") -> Element:
+def get_chips(client: Client, query: str = "") -> Element:
     return parse(client.get(f"/files/draft/{query}").text)
 
 
@@ -98,19 +98,23 @@ def test_only_ones_own_drafted_text_can_be_replaced(
 
 
 def test_an_interrupted_upload_goes_on_if_it_is_the_same_file(alices: Client) -> None:
-    told = alices.post("/files/", {"name": "a.txt", "size": 10}).json()
-    again = alices.post("/files/", {"name": "a.txt", "size": 10, "resumed": told["id"]}).json()
-    assert again["id"] == told["id"]
-    other = alices.post("/files/", {"name": "b.txt", "size": 10, "resumed": told["id"]}).json()
-    assert other["id"] != told["id"]
+    upload_state = alices.post("/files/", {"name": "a.txt", "size": 10}).json()
+    again = alices.post(
+        "/files/", {"name": "a.txt", "size": 10, "resumed": upload_state["id"]}
+    ).json()
+    assert again["id"] == upload_state["id"]
+    other = alices.post(
+        "/files/", {"name": "b.txt", "size": 10, "resumed": upload_state["id"]}
+    ).json()
+    assert other["id"] != upload_state["id"]
 
 
 # ---- what it costs
 
 
 def test_the_draft_names_tokens_of_pages(alices: Client) -> None:
-    attachment = paged(upload(alices, "book.txt", b"x"), ["word " * 100] * 4)
-    [chip] = chips_of(alices).find_all(id=f"file-{attachment.pk}")
+    attachment = set_pages(upload(alices, "book.txt", b"x"), ["word " * 100] * 4)
+    [chip] = get_chips(alices).find_all(id=f"file-{attachment.pk}")
     quarter = attachment.tokens // 4
     assert (
         chip.attributes["data-pages"] == f"[[1, {quarter}], [2, {2 * quarter}], [3, {3 * quarter}]]"
@@ -119,7 +123,7 @@ def test_the_draft_names_tokens_of_pages(alices: Client) -> None:
 
 
 def test_few_pages_of_a_long_document_are_offered(alices: Client) -> None:
-    attachment = paged(upload(alices, "book.txt", b"x"), ["word "] * 1000)
+    attachment = set_pages(upload(alices, "book.txt", b"x"), ["word "] * 1000)
     choices = attachment.pages_and_tokens
     assert len(choices) == MAX_CHOICES
     assert choices == sorted(choices)
@@ -128,13 +132,13 @@ def test_few_pages_of_a_long_document_are_offered(alices: Client) -> None:
 async def test_files_that_do_not_fit_the_model_are_refused_before_anything_is_stored(
     tab: Tab, alices: Client, upstream: FakeUpstream
 ) -> None:
-    def narrowed() -> Attachment:
+    def upload_with_narrow_model() -> Attachment:
         Price.objects.create(
             upstream=Upstream.objects.get(), model=upstream.models[0], context_tokens=1000
         )
         return upload(alices, "book.txt", b"word " * 1000)
 
-    book = await database_sync_to_async(narrowed)()
+    book = await database_sync_to_async(upload_with_narrow_model)()
     await tab.send(action="prompt", message="Summarise", attached=str(book.pk))
     await tab.until("takes 1,000")
     assert not await Message.objects.aexists()
@@ -151,5 +155,5 @@ def test_a_file_says_that_it_waits_for_others_of_its_person(
         meanwhile.setattr(reading, "threads", busy)
         attachment = upload(alices, "notes.txt", b"Sales fell")
     assert "Waiting for your other files." in alices.get("/files/draft/").text
-    reading.read(attachment.pk)
+    reading.read_attachment(attachment.pk)
     assert "Waiting" not in alices.get("/files/draft/").text

@@ -32,7 +32,7 @@ class AtOnce:
 
 
 @pytest.fixture(autouse=True)
-def drawn(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def drawn_indexes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Draw pages at once, in this process; return the list of those that were drawn."""
     indexes: list[int] = []
 
@@ -42,7 +42,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             return pdf.draw_page(file, limits, index)
 
     monkeypatch.setattr(drawn_pages, "threads", AtOnce())
-    monkeypatch.setattr(drawn_pages, "kept", PageCache(2**20))
+    monkeypatch.setattr(drawn_pages, "page_cache", PageCache(2**20))
     monkeypatch.setattr(documents, "draw_page", draw_here)
     return indexes
 
@@ -58,49 +58,51 @@ def report(client: Client, *pages: str) -> Attachment:
     return upload(client, "report.pdf", files.pdf(pages))
 
 
-def page_of(client: Client, attachment: Attachment, number: int) -> Element:
+def get_page(client: Client, attachment: Attachment, number: int) -> Element:
     return parse(body(client.get(f"/files/{attachment.pk}/drawn/{number}/")))
 
 
 def addresses(client: Client, attachment: Attachment, headers: dict[str, str]) -> list[str]:
     """Return where the pages come from, following "More" to the end."""
-    found: list[str] = []
+    page_addresses: list[str] = []
     address = f"/files/{attachment.pk}/text/"
     while address:
         piece = parse(client.get(address, headers=headers).content.decode())
-        found += [one.attributes["hx-get"] for one in piece.find_all(class_="drawn-page")]
+        page_addresses += [
+            element.attributes["hx-get"] for element in piece.find_all(class_="drawn-page")
+        ]
         more = piece.find_all("a", class_="button plain")
         address = more[0].attributes["href"] if more else ""
-    return found
+    return page_addresses
 
 
-def test_a_page_is_a_picture_with_its_text(alices: Client, drawn: list[int]) -> None:
-    page = page_of(alices, report(alices, "Sales fell", MARKUP), 2)
+def test_a_page_is_a_picture_with_its_text(alices: Client, drawn_indexes: list[int]) -> None:
+    page = get_page(alices, report(alices, "Sales fell", MARKUP), 2)
     image = page.find("image").attributes["href"]
     media_type, data = image.removeprefix("data:").split(";base64,")
     assert media_type == "image/png"
-    assert files.opened(b64decode(data)).size == (1131, 1600)
+    assert files.open_image(b64decode(data)).size == (1131, 1600)
     [text] = page.find_all("text")
     assert text.text == MARKUP
     assert "hx-ignore" in text.attributes
     assert page.find_all("img") == []
-    assert drawn == [1]
+    assert drawn_indexes == [1]
 
 
-def test_a_page_is_drawn_once_for_a_while(alices: Client, drawn: list[int]) -> None:
+def test_a_page_is_drawn_once_for_a_while(alices: Client, drawn_indexes: list[int]) -> None:
     attachment = report(alices, "one", "two")
     for number in (1, 2, 1):
-        assert page_of(alices, attachment, number).find_all("image")
-    assert drawn == [0, 1]
+        assert get_page(alices, attachment, number).find_all("image")
+    assert drawn_indexes == [0, 1]
 
 
 def test_what_is_kept_is_bounded() -> None:
-    kept = PageCache(100)
+    cache = PageCache(100)
     pages = [DrawnPage(Picture("image/png", 1, 1, b"x" * 38, b""), (Run("ab", 0, 0, 1, 1),))] * 3
     for index, page in enumerate(pages):
-        kept.add((1, index), page)
-        kept.add((1, index), page)
-    assert [kept.get((1, index)) is not None for index in range(3)] == [False, True, True]
+        cache.add((1, index), page)
+        cache.add((1, index), page)
+    assert [cache.get((1, index)) is not None for index in range(3)] == [False, True, True]
 
 
 def test_pages_that_are_sent_come_in_the_dialog_and_their_text_on_a_page_of_its_own(
@@ -109,8 +111,8 @@ def test_pages_that_are_sent_come_in_the_dialog_and_their_text_on_a_page_of_its_
     monkeypatch.setattr(viewing, "PAGES_AT_ONCE", 2)
     attachment = report(alices, *["same"] * 7)
     attachment.choose_pages((2, 6))
-    found = addresses(alices, attachment, {"HX-Request": "true"})
-    assert found == [f"/files/{attachment.pk}/drawn/{number}/" for number in range(2, 7)]
+    page_addresses = addresses(alices, attachment, {"HX-Request": "true"})
+    assert page_addresses == [f"/files/{attachment.pk}/drawn/{number}/" for number in range(2, 7)]
     assert addresses(alices, attachment, {}) == []
     for number in (0, 1, 7, 8):
         assert alices.get(f"/files/{attachment.pk}/drawn/{number}/").status_code == 404
@@ -124,7 +126,7 @@ def test_a_page_that_cannot_be_drawn_shows_its_text(
 
     attachment = report(alices, "one", "two")
     monkeypatch.setattr(documents, "draw_page", fail)
-    page = page_of(alices, attachment, 2)
+    page = get_page(alices, attachment, 2)
     assert re.search("couldn't be drawn.*two", page.text, re.DOTALL)
 
 

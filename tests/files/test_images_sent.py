@@ -30,10 +30,10 @@ async def test_an_attached_image_is_sent_before_the_prompt(
 
 
 def test_the_tokens_of_an_image_are_reserved(
-    alice: User, alices: Client, connected: Upstream
+    alice: User, alices: Client, saved_upstream: Upstream
 ) -> None:
     Limit.objects.create(measure="tokens", cap=10**6)
-    model = ModelChoice(connected.pk, MODEL)
+    model = ModelChoice(saved_upstream.pk, MODEL)
     without = Prompt("Look", model).store(alice, uuid4())
     picture = upload(alices, "a.png", png(1000, 700))
     turn = Prompt("Look", model, files=[picture.pk]).store(alice, uuid4())

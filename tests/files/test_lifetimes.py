@@ -1,4 +1,4 @@
-"""What is left of a file that is removed, at whatever moment."""
+"""The remains of a file that is removed, at whatever moment."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -28,11 +28,11 @@ from chatapp.models import (
 )
 from chatapp.models.files import storage
 from chatapp.models.files.abandoned import delete_abandoned
-from chatapp.models.files.contents import stored_text
+from chatapp.models.files.contents import store_text
 from chatapp.models.library.file_sets import TOO_FAST
 from chatapp.models.refusals import Refused
 from chatapp.realtime.worker import worker
-from tests.support.attaching import attached_to, send_part, stored_names, upload
+from tests.support.attaching import attach_file, send_part, stored_names, upload
 from tests.support.pictures import png
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("disk")]
@@ -60,11 +60,11 @@ def test_an_image_that_is_its_own_thumbnail_is_deleted_when_unused(
 def test_nothing_is_kept_of_a_file_that_is_removed_while_it_is_read(
     alices: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def read(*_: object) -> Document:
+    def read_after_delete(*_: object) -> Document:
         Attachment.objects.all().delete()
         return Document("text/plain", "Text", "", ("Sales fell",))
 
-    monkeypatch.setattr(documents, "read", read)
+    monkeypatch.setattr(documents, "read", read_after_delete)
     begun = alices.post("/files/", {"name": "notes.txt", "size": 5}).json()
     send_part(alices, begun["id"], b"12345", 0)
     assert not FileContent.objects.exists()
@@ -163,8 +163,8 @@ def test_of_two_texts_that_replace_one_at_once_the_later_is_kept(
 ) -> None:
     upload(alices, "notes.txt", b"Sales fell")
     first, second = Attachment.objects.get(), Attachment.objects.get()
-    first.replace_content(stored_text("Sales rose", alice.pk))
-    second.replace_content(stored_text("Sales doubled", alice.pk))
+    first.replace_content(store_text("Sales rose", alice.pk))
+    second.replace_content(store_text("Sales doubled", alice.pk))
     [file] = StoredFile.objects.all()
     assert file.read() == b"Sales doubled"
     assert stored_names() == {file.name}
@@ -177,7 +177,7 @@ def test_a_text_that_was_sent_meanwhile_is_neither_replaced_nor_removed(
     prompt = Conversation.objects.create(user=alice).messages.create(role="user", content="See")
     Attachment.objects.update(message=prompt)
     with pytest.raises(Refused):
-        notes.replace_content(stored_text("Sales rose", alice.pk))
+        notes.replace_content(store_text("Sales rose", alice.pk))
     notes.remove()
     [file] = StoredFile.objects.all()
     assert file.read() == b"Sales fell"
@@ -200,11 +200,11 @@ def test_nobody_can_tell_from_a_file_that_somebody_else_has_it(
     """It was there at once, with the format that the other's name says."""
     read_here, read = documents.read, list[str]()
 
-    def counted(path: Path, limits: Limits, name: str) -> Result:
+    def count_reads(path: Path, limits: Limits, name: str) -> Result:
         read.append(name)
         return read_here(path, limits, name)
 
-    monkeypatch.setattr(documents, "read", counted)
+    monkeypatch.setattr(documents, "read", count_reads)
     theirs = upload(alices, "secret.py", b"print(1)")
     mine = upload(bobs, "notes.txt", b"print(1)")
     assert read == ["secret.py", "notes.txt"]
@@ -235,7 +235,7 @@ def test_a_chat_that_is_deleted_for_good_takes_its_files_along(
     alices: Client, alice: User, django_capture_on_commit_callbacks: OnCommit
 ) -> None:
     conversation = Conversation.objects.create(user=alice, title="Sales")
-    attached_to(conversation.messages.create(role="user", content="See"), "plot.png", png(8, 8))
+    attach_file(conversation.messages.create(role="user", content="See"), "plot.png", png(8, 8))
     upload(alices, "draft.txt", b"Sales fell", conversation.pk)
     Conversation.objects.all().trash()
     Conversation.objects.all().discard()

@@ -16,7 +16,7 @@ from tests.support.attaching import send_part, upload
 pytestmark = pytest.mark.django_db
 
 
-def begun(client: Client, size: int = 10) -> str:
+def begin_upload(client: Client, size: int = 10) -> str:
     return str(client.post("/files/", {"name": "a.txt", "size": size}).json()["id"])
 
 
@@ -32,7 +32,7 @@ def fill_disk(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_upload_goes_on_once_the_disk_has_room(alices: Client) -> None:
-    pk = begun(alices)
+    pk = begin_upload(alices)
     with pytest.MonkeyPatch.context() as patch:
         fill_disk(patch)
         answer = send_part(alices, pk, b"0123456789", 0)
@@ -45,10 +45,10 @@ def test_an_upload_goes_on_once_the_disk_has_room(alices: Client) -> None:
 def test_a_file_that_could_not_be_stored_can_be_read_again(
     alices: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pk = begun(alices)
+    pk = begin_upload(alices)
     with pytest.MonkeyPatch.context() as patch:
-        read = reading.read
-        patch.setattr(reading, "read", lambda _: None)
+        read = reading.read_attachment
+        patch.setattr(reading, "read_attachment", lambda _: None)
         send_part(alices, pk, b"0123456789", 0)
         fill_disk(patch)
         read(Attachment.objects.get().pk)
@@ -68,10 +68,10 @@ def test_the_parts_are_deleted_once_the_file_is_read(alices: Client) -> None:
 def test_a_file_is_read_again_after_the_database_was_away(
     alices: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pk = begun(alices)
+    pk = begin_upload(alices)
     with pytest.MonkeyPatch.context() as patch:
-        read = reading.read
-        patch.setattr(reading, "read", lambda _: None)
+        read = reading.read_attachment
+        patch.setattr(reading, "read_attachment", lambda _: None)
         send_part(alices, pk, b"0123456789", 0)
     with monkeypatch.context() as patch:
         patch.setattr(Attachment, "make_ready", raiser(OperationalError("no database")))
@@ -91,7 +91,7 @@ def test_a_file_is_ready_even_if_its_parts_stay(
 
 
 def test_an_upload_ends_with_the_session(alices: Client) -> None:
-    pk = begun(alices)
+    pk = begin_upload(alices)
     alices.logout()
     assert send_part(alices, pk, b"0123456789", 0).status_code == 302
     assert alices.post("/files/", {"name": "b.txt", "size": 10}).status_code == 302
@@ -99,7 +99,7 @@ def test_an_upload_ends_with_the_session(alices: Client) -> None:
 
 
 def test_a_deactivated_person_uploads_nothing(alices: Client, alice: User) -> None:
-    pk = begun(alices)
+    pk = begin_upload(alices)
     alice.is_active = False
     alice.save()
     assert send_part(alices, pk, b"0123456789", 0).status_code == 302
@@ -109,7 +109,7 @@ def test_a_deactivated_person_uploads_nothing(alices: Client, alice: User) -> No
 def test_a_draft_holds_only_so_many_files(alices: Client, settings: Settings) -> None:
     settings.CHATAPP_FILES_PER_MESSAGE = 3
     for _ in range(3):
-        begun(alices)
+        begin_upload(alices)
     refused = alices.post("/files/", {"name": "b.txt", "size": 10})
     assert refused.status_code == 422
     assert "3 files" in refused.content.decode()
@@ -117,7 +117,7 @@ def test_a_draft_holds_only_so_many_files(alices: Client, settings: Settings) ->
 
 def test_a_persons_files_have_a_limit_together(alices: Client, settings: Settings) -> None:
     settings.CHATAPP_FILE_BYTES_PER_PERSON = 10_000
-    begun(alices, 9_000)
+    begin_upload(alices, 9_000)
     refused = alices.post("/files/", {"name": "b.txt", "size": 2_000})
     assert refused.status_code == 422
     assert "9.8" in refused.content.decode()
@@ -125,7 +125,7 @@ def test_a_persons_files_have_a_limit_together(alices: Client, settings: Setting
 
 @pytest.mark.parametrize("size", [1, 9, 11, 2**20])
 def test_a_part_of_the_wrong_length_is_refused(alices: Client, size: int) -> None:
-    answer = send_part(alices, begun(alices), b"x" * size, 0)
+    answer = send_part(alices, begin_upload(alices), b"x" * size, 0)
     assert answer.status_code == 422
     assert Attachment.objects.get().received == 0
     assert not StoredFile.objects.exists()
@@ -133,13 +133,13 @@ def test_a_part_of_the_wrong_length_is_refused(alices: Client, size: int) -> Non
 
 @pytest.mark.parametrize("offset", ["", "-1", "1", "0x0", "9" * 5000])
 def test_a_wrong_offset_stores_nothing(alices: Client, offset: str) -> None:
-    pk = begun(alices)
+    pk = begin_upload(alices)
     answer = alices.patch(f"/files/{pk}/part/", b"0123456789", headers={"Upload-Offset": offset})
     assert answer.status_code == 409
 
 
 @pytest.mark.parametrize(
-    ("name", "shown"),
+    ("name", "expected"),
     [
         ("../../etc/passwd", "passwd"),
         ("C:\\secret\\plan.txt", "plan.txt"),
@@ -151,9 +151,9 @@ def test_a_wrong_offset_stores_nothing(alices: Client, offset: str) -> None:
         ("تقرير.pdf", "تقرير.pdf"),
     ],
 )
-def test_a_name_is_only_shown(alices: Client, name: str, shown: str) -> None:
+def test_a_name_is_only_shown(alices: Client, name: str, expected: str) -> None:
     alices.post("/files/", {"name": name, "size": 10})
-    assert Attachment.objects.get().name == shown
+    assert Attachment.objects.get().name == expected
 
 
 def test_an_empty_file_is_refused(alices: Client) -> None:

@@ -7,11 +7,11 @@ from django.test import Client
 
 from chatapp.documents import Document, LeftOut, Picture, PlacedPicture
 from chatapp.models import Attachment, ModelChoice, Prompt, Upstream, User
-from chatapp.realtime.generation.requests import history_taken
+from chatapp.realtime.generation.requests import adapt_history
 from chatapp.rendering.fragments.words import about_file
 from chatapp.upstream.wire.content import PICTURE_LEFT_OUT, ImagePart
 from chatapp.upstream.wire.history import History
-from tests.support.attaching import drafted
+from tests.support.attaching import draft_file
 from tests.support.page import parse
 from tests.support.pictures import png
 from tests.support.stored import MODEL
@@ -42,13 +42,14 @@ def report() -> Document:
 
 @pytest.fixture
 def attachment(alice: User) -> Attachment:
-    return drafted(alice, "report.docx", report())
+    return draft_file(alice, "report.docx", report())
 
 
 def texts_and_images(parts: object) -> list[str]:
     assert isinstance(parts, list)
     return [
-        f"image {one.width}" if isinstance(one, ImagePart) else str(one["text"]) for one in parts
+        f"image {part.width}" if isinstance(part, ImagePart) else str(part["text"])
+        for part in parts
     ]
 
 
@@ -74,17 +75,17 @@ def test_people_see_what_is_left_out(attachment: Attachment) -> None:
     assert "left out: 3 pictures, 1 comment" in about_file(attachment)
 
 
-def history_of(user: User, upstream: Upstream, attachment: Attachment) -> History:
+def build_history(user: User, upstream: Upstream, attachment: Attachment) -> History:
     prompt = Prompt("Look", ModelChoice(upstream.pk, MODEL), files=[attachment.pk])
     return prompt.store(user, uuid4()).history
 
 
 def test_a_model_without_images_reads_that_they_are_left_out(
-    alice: User, connected: Upstream, attachment: Attachment
+    alice: User, saved_upstream: Upstream, attachment: Attachment
 ) -> None:
-    history = history_of(alice, connected, attachment)
-    connected.model_images = {MODEL: False}
-    taken = history_taken(history, connected, MODEL)
+    history = build_history(alice, saved_upstream, attachment)
+    saved_upstream.model_images = {MODEL: False}
+    taken = adapt_history(history, saved_upstream, MODEL)
     [message] = taken.messages
     texts = texts_and_images(message["content"])
     assert texts[1] == texts[3] == PICTURE_LEFT_OUT
@@ -93,39 +94,41 @@ def test_a_model_without_images_reads_that_they_are_left_out(
 
 
 def test_other_models_get_the_pictures(
-    alice: User, connected: Upstream, attachment: Attachment
+    alice: User, saved_upstream: Upstream, attachment: Attachment
 ) -> None:
-    history = history_of(alice, connected, attachment)
-    assert history_taken(history, connected, MODEL) is history
-    assert [one.width for one in history.images] == [40, 50]
+    history = build_history(alice, saved_upstream, attachment)
+    assert adapt_history(history, saved_upstream, MODEL) is history
+    assert [picture_part.width for picture_part in history.images] == [40, 50]
     assert not history.needs_images
 
 
 def test_pictures_beyond_the_limit_are_not_sent(settings: object, attachment: Attachment) -> None:
     settings.CHATAPP_SCANNED_PAGES = 1  # type: ignore[attr-defined]
-    _, image, rest = texts_and_images(attachment.parts())
+    _, image, following = texts_and_images(attachment.parts())
     assert image == "image 40"
-    assert "[Picture 2]" in rest
+    assert "[Picture 2]" in following
 
 
 def test_the_viewer_shows_pictures_behind_their_line_or_table(
     alices: Client, attachment: Attachment
 ) -> None:
     page = parse(alices.get(f"/files/{attachment.pk}/text/").content.decode())
-    shown = page.find(class_="document-text")
-    assert [one.attributes["width"] for one in shown.find_all("img")] == ["40", "50"]
-    words = shown.html
+    document = page.find(class_="document-text")
+    assert [
+        picture_element.attributes["width"] for picture_element in document.find_all("img")
+    ] == ["40", "50"]
+    words = document.html
     assert words.index("A tree") < words.index("/page/0/") < words.index("after.")
     assert words.index("<td>z") < words.index("/page/1/") < words.index("End")
-    assert len(shown.find_all("table")) == 1
-    for image in shown.find_all("img"):
+    assert len(document.find_all("table")) == 1
+    for image in document.find_all("img"):
         assert alices.get(image.attributes["src"]).status_code == 200
 
 
 def test_an_animation_says_that_it_is_one(alice: User) -> None:
     moving = Picture("image/png", 9, 9, png(9, 9), png(4, 4), (LeftOut("frame", 2),))
-    attachment = drafted(alice, "spin.gif", moving)
-    said, image = texts_and_images(attachment.parts())
-    assert "only the first frame" in said
+    attachment = draft_file(alice, "spin.gif", moving)
+    note, image = texts_and_images(attachment.parts())
+    assert "only the first frame" in note
     assert image == "image 9"
     assert "left out: 2 frames" in about_file(attachment)

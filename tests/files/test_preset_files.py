@@ -34,7 +34,7 @@ from chatapp.models import (
     User,
 )
 from chatapp.models.files.abandoned import delete_abandoned
-from chatapp.models.library.file_sets import stored_bytes_of
+from chatapp.models.library.file_sets import sum_stored_bytes
 from chatapp.models.library.sharing import Level
 from chatapp.realtime.worker.housekeeping import FILE_STEPS, purge_library
 from tests.conftest import signed_in
@@ -42,8 +42,8 @@ from tests.support.attaching import stored_names, upload
 from tests.support.fake_upstream import FakeUpstream
 from tests.support.page import parse
 from tests.support.pictures import png
-from tests.support.reviewer import opened
-from tests.support.stored import MODEL, end, reply_of
+from tests.support.reviewer import open_for_review
+from tests.support.stored import MODEL, build_reply, end
 from tests.support.tab import Tab
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("disk")]
@@ -100,19 +100,19 @@ def clean_up(django_capture_on_commit_callbacks: Callable[..., Any]) -> Callable
     return clean_up
 
 
-def names_of(preset: Preset) -> list[str]:
-    return [one.name for one in preset.files]
+def list_names(preset: Preset) -> list[str]:
+    return [file.name for file in preset.files]
 
 
-def begun(user: User, model: ModelChoice, preset: Preset, text: str = "Why?") -> Turn:
+def begin_chat(user: User, model: ModelChoice, preset: Preset, text: str = "Why?") -> Turn:
     turn = Prompt(text, model, preset=preset.pk).store(user, uuid4())
-    end(turn.reply, reply_of("So."))
+    end(turn.reply, build_reply("So."))
     return turn
 
 
 def follow_up(user: User, model: ModelChoice, turn: Turn, text: str = "And?") -> Turn:
     turn = Prompt(text, model, turn.conversation.pk, turn.reply.pk).store(user, uuid4())
-    end(turn.reply, reply_of("So."))
+    end(turn.reply, build_reply("So."))
     return turn
 
 
@@ -128,23 +128,23 @@ def share(preset: Preset, level: Level) -> None:
 def test_a_version_keeps_its_files_and_restoring_it_brings_them_back(
     alice: User, alices: Client, helper: Preset
 ) -> None:
-    assert names_of(helper) == ["handbook.txt", "map.png"]
+    assert list_names(helper) == ["handbook.txt", "map.png"]
     document, _ = helper.files
     save(alices, helper, ("new.txt", b"New"), kept=[document.pk])
-    assert names_of(helper) == ["handbook.txt", "new.txt"]
+    assert list_names(helper) == ["handbook.txt", "new.txt"]
     page = parse(alices.get(f"/presets/{helper.pk}/versions/2/").text)
-    assert [one.text.strip() for one in page.find_all("del")] == ["map.png"]
-    assert [one.text.strip() for one in page.find_all("ins")] == ["new.txt"]
+    assert [element.text.strip() for element in page.find_all("del")] == ["map.png"]
+    assert [element.text.strip() for element in page.find_all("ins")] == ["new.txt"]
     save(alices, helper)
-    assert names_of(helper) == []
+    assert list_names(helper) == []
     alices.post(f"/presets/{helper.pk}/versions/", {"number": "1", "opened": "3"})
     helper.refresh_from_db()
-    assert names_of(helper) == ["handbook.txt", "map.png"]
+    assert list_names(helper) == ["handbook.txt", "map.png"]
 
 
 def test_a_form_with_the_same_files_saves_no_version(alices: Client, helper: Preset) -> None:
-    kept = [one.pk for one in helper.files]
-    save(alices, helper, kept=kept)
+    kept_ids = [file.pk for file in helper.files]
+    save(alices, helper, kept=kept_ids)
     assert (helper.version, FileSet.objects.count()) == (1, 1)
 
 
@@ -152,23 +152,23 @@ def test_a_file_with_another_content_is_a_change(alices: Client, helper: Preset)
     _, picture = helper.files
     save(alices, helper, ("handbook.txt", b"Holidays: none"), kept=[picture.pk])
     page = parse(alices.get(f"/presets/{helper.pk}/versions/2/").text)
-    assert [one.text.strip() for one in page.find_all("del")] == ["handbook.txt"]
-    assert [one.text.strip() for one in page.find_all("ins")] == ["handbook.txt"]
+    assert [element.text.strip() for element in page.find_all("del")] == ["handbook.txt"]
+    assert [element.text.strip() for element in page.find_all("ins")] == ["handbook.txt"]
 
 
 def test_a_form_that_was_overtaken_keeps_what_was_uploaded(alices: Client, helper: Preset) -> None:
-    kept = [one.pk for one in helper.files]
+    kept_ids = [file.pk for file in helper.files]
     stale = Preset.objects.get()
-    save(alices, helper, kept=kept, name="Changed")
-    answer = save(alices, stale, ("new.txt", b"New"), kept=kept)
+    save(alices, helper, kept=kept_ids, name="Changed")
+    answer = save(alices, stale, ("new.txt", b"New"), kept=kept_ids)
     assert "has changed this since" in answer.text
     assert "new.txt" in answer.text
     form = parse(answer.text).find("form", class_="preset-form")
-    [key] = (one.attributes["value"] for one in form.find_all("input", name="draft"))
-    fields = {"name": "Helper", "icon": "code", "opened": "2", "draft": key, "kept": kept}
+    [key] = (field.attributes["value"] for field in form.find_all("input", name="draft"))
+    fields = {"name": "Helper", "icon": "code", "opened": "2", "draft": key, "kept": kept_ids}
     alices.post(f"/presets/{helper.pk}/", fields)
     helper.refresh_from_db()
-    assert names_of(helper) == ["handbook.txt", "map.png", "new.txt"]
+    assert list_names(helper) == ["handbook.txt", "map.png", "new.txt"]
 
 
 def test_files_of_other_presets_and_drafts_of_others_are_not_taken(
@@ -179,15 +179,15 @@ def test_files_of_other_presets_and_drafts_of_others_are_not_taken(
     answer = save(bobs, None, draft=str(key), kept=[helper.files[0].pk])
     assert "no longer there" in answer.text
     save(bobs, None, draft=str(key))
-    assert names_of(bob.presets.get()) == []
+    assert list_names(bob.presets.get()) == []
 
 
 def test_there_are_as_many_files_as_a_message_may_have(
     settings: Settings, alices: Client, helper: Preset
 ) -> None:
     settings.CHATAPP_FILES_PER_MESSAGE = 2
-    kept = [one.pk for one in helper.files]
-    answer = save(alices, helper, ("new.txt", b"New"), kept=kept)
+    kept_ids = [file.pk for file in helper.files]
+    answer = save(alices, helper, ("new.txt", b"New"), kept=kept_ids)
     assert "2 files at most" in answer.text
     assert helper.version == 1
 
@@ -203,7 +203,7 @@ def test_a_file_that_is_not_read_yet_is_not_saved(alices: Client, helper: Preset
 def test_ten_turns_begin_with_the_same_messages(
     alice: User, model: ModelChoice, helper: Preset
 ) -> None:
-    turn = begun(alice, model, helper)
+    turn = begin_chat(alice, model, helper)
     for _ in range(9):
         before = turn.history.messages
         turn = follow_up(alice, model, turn)
@@ -249,41 +249,41 @@ async def test_ten_requests_begin_with_the_same_bytes(
 def test_a_chat_keeps_the_files_of_its_version(
     alice: User, alices: Client, model: ModelChoice, helper: Preset
 ) -> None:
-    turn = begun(alice, model, helper)
+    turn = begin_chat(alice, model, helper)
     save(alices, helper, kept=[helper.files[1].pk])
     assert len(first_content(follow_up(alice, model, turn))) == 3
-    assert len(first_content(begun(alice, model, helper))) == 2
+    assert len(first_content(begin_chat(alice, model, helper))) == 2
 
 
 def test_the_tokens_of_the_files_are_reserved_and_shown_by_the_meter(
     alice: User, alices: Client, model: ModelChoice, helper: Preset
 ) -> None:
     Limit.objects.create(measure="tokens", cap=10**6)
-    kept, _ = helper.files
-    with_image = begun(alice, model, helper).reservation
-    save(alices, helper, kept=[kept.pk])
-    without = begun(alice, model, helper).reservation
+    kept_file, _ = helper.files
+    with_image = begin_chat(alice, model, helper).reservation
+    save(alices, helper, kept=[kept_file.pk])
+    without = begin_chat(alice, model, helper).reservation
     assert with_image
     assert without
     assert with_image.prompt > without.prompt
     meter = parse(alices.get(f"/?preset={helper.pk}").text).find("button", id="context-meter")
-    assert meter.attributes["data-preset-files"] == f"{kept.tokens}"
+    assert meter.attributes["data-preset-files"] == f"{kept_file.tokens}"
     assert not meter.attributes["data-images"]
 
 
 def test_a_lost_reply_is_estimated_with_the_files_and_the_system_message(
     alice: User, alices: Client, model: ModelChoice, helper: Preset
 ) -> None:
-    def estimated() -> int | None:
+    def estimate_tokens() -> int | None:
         turn = Prompt("Why?", model, preset=helper.pk).store(alice, uuid4())
         assert Message.objects.filter(pk=turn.reply.pk).interrupt() == 1
         return Usage.objects.get(message=turn.reply).prompt_tokens
 
-    with_files = estimated()
+    with_files = estimate_tokens()
     save(alices, helper)
-    with_instructions = estimated()
+    with_instructions = estimate_tokens()
     save(alices, helper, system_prompt="")
-    bare = estimated()
+    bare = estimate_tokens()
     assert with_files
     assert with_instructions
     assert bare
@@ -295,7 +295,7 @@ def test_files_that_exceed_the_context_are_refused_in_words(
 ) -> None:
     Upstream.objects.update(model_contexts={MODEL: 10})
     with pytest.raises(Refused, match="With the files of its preset"):
-        begun(alice, model, helper)
+        begin_chat(alice, model, helper)
 
 
 def test_who_may_read_the_preset_may_read_its_files_and_who_may_use_it_sees_no_name(
@@ -312,15 +312,15 @@ def test_who_may_read_the_preset_may_read_its_files_and_who_may_use_it_sees_no_n
 
     assert (statuses(alices), statuses(bobs)) == ({200}, {404})
     share(helper, Level.USE)
-    turn = begun(bob, model, helper)
+    turn = begin_chat(bob, model, helper)
     assert turn.history.images
     assert statuses(bobs) == {404}
-    shown = (
+    readable_paths = (
         *(f"/presets/{helper.pk}/", f"/?preset={helper.pk}", f"/chat-settings/?preset={helper.pk}"),
         *(f"{turn.conversation.get_absolute_url()}{page}" for page in ("", "settings/")),
         f"{turn.conversation.get_absolute_url()}request/?model={model.upstream}/{model.name}",
     )
-    for path in shown:
+    for path in readable_paths:
         answer = bobs.get(path)
         assert answer.status_code == 200, path
         assert "handbook" not in answer.text
@@ -328,8 +328,8 @@ def test_who_may_read_the_preset_may_read_its_files_and_who_may_use_it_sees_no_n
     assert statuses(bobs) == {200}
     assert "handbook.txt" in bobs.get(f"/presets/{helper.pk}/").text
     assert "handbook.txt" in bobs.get(f"{turn.conversation.get_absolute_url()}settings/").text
-    asked = bobs.get(shown[-1])
-    assert "thirty days" in asked.text
+    refused_answer = bobs.get(readable_paths[-1])
+    assert "thirty days" in refused_answer.text
     helper.unshare(None, alice)
     assert statuses(bobs) == {404}
 
@@ -337,26 +337,26 @@ def test_who_may_read_the_preset_may_read_its_files_and_who_may_use_it_sees_no_n
 def test_a_copy_shares_the_files_and_counts_for_its_owner(
     alice: User, bob: User, bobs: Client, helper: Preset, clean_up: Callable[[], None]
 ) -> None:
-    size = sum(one.file.size for one in helper.files)
-    assert stored_bytes_of(alice) == size
+    size = sum(file.file.size for file in helper.files)
+    assert sum_stored_bytes(alice) == size
     share(helper, Level.READ)
     bobs.post(f"/presets/{helper.pk}/copy/")
     copy = bob.presets.get()
-    assert names_of(copy) == names_of(helper)
-    assert (stored_bytes_of(alice), stored_bytes_of(bob)) == (size, size)
+    assert list_names(copy) == list_names(helper)
+    assert (sum_stored_bytes(alice), sum_stored_bytes(bob)) == (size, size)
     erase([alice])
     clean_up()
-    assert names_of(copy) == ["handbook.txt", "map.png"]
-    assert all(one.file.read() for one in copy.files)
+    assert list_names(copy) == ["handbook.txt", "map.png"]
+    assert all(file.file.read() for file in copy.files)
 
 
 def test_files_count_towards_what_a_person_may_store(
     settings: Settings, bob: User, bobs: Client, helper: Preset
 ) -> None:
     share(helper, Level.EDIT)
-    settings.CHATAPP_FILE_BYTES_PER_PERSON = sum(one.file.size for one in helper.files)
-    kept = [one.pk for one in helper.files]
-    answer = save(bobs, helper, ("more.txt", b"More"), kept=kept)
+    settings.CHATAPP_FILE_BYTES_PER_PERSON = sum(file.file.size for file in helper.files)
+    kept_ids = [file.pk for file in helper.files]
+    answer = save(bobs, helper, ("more.txt", b"More"), kept=kept_ids)
     assert "The owner has no more room" in answer.text
     settings.CHATAPP_FILE_BYTES_PER_PERSON -= 1
     bobs.post(f"/presets/{helper.pk}/copy/")
@@ -366,7 +366,7 @@ def test_files_count_towards_what_a_person_may_store(
 def test_files_go_with_the_last_version_that_has_them(
     alice: User, alices: Client, model: ModelChoice, helper: Preset, clean_up: Callable[[], None]
 ) -> None:
-    turn = begun(alice, model, helper)
+    turn = begin_chat(alice, model, helper)
     helper.discard()
     clean_up()
     assert PresetFile.objects.count() == 2  # the chat has the version
@@ -392,9 +392,9 @@ def test_a_shared_preset_keeps_its_files_under_its_new_owner(
     share(helper, Level.USE)
     erase([alice])
     helper.refresh_from_db()
-    assert (helper.owner, names_of(helper)) == (olive, ["handbook.txt", "map.png"])
-    assert stored_bytes_of(olive) == sum(one.file.size for one in helper.files)
-    assert all(one.file.read() for one in helper.files)
+    assert (helper.owner, list_names(helper)) == (olive, ["handbook.txt", "map.png"])
+    assert sum_stored_bytes(olive) == sum(file.file.size for file in helper.files)
+    assert all(file.file.read() for file in helper.files)
 
 
 def test_what_was_uploaded_to_a_form_that_was_not_saved_goes_after_a_day(
@@ -426,7 +426,7 @@ def test_an_export_names_the_files_and_an_import_says_that_they_did_not_come_alo
     file = SimpleUploadedFile("presets.json", data.content)
     answer = bobs.post("/presets/import/", {"file": file}, follow=True)
     assert "“Helper” came without its files. Attach them to it." in answer.text
-    assert names_of(bob.presets.get()) == []
+    assert list_names(bob.presets.get()) == []
 
 
 def test_a_reviewer_of_a_chat_reads_its_files_and_each_view_is_recorded(
@@ -435,13 +435,13 @@ def test_a_reviewer_of_a_chat_reads_its_files_and_each_view_is_recorded(
     rita = User.objects.create_user("rita", is_staff=True, reviews=True)
     ritas = signed_in(rita)
     share(helper, Level.USE)
-    turn = begun(bob, model, helper)
+    turn = begin_chat(bob, model, helper)
     document, picture = helper.files
     paths = [f"/files/{document.pk}/text/", f"/files/{picture.pk}/image/"]
     helper.unshare(None, alice)
     assert {ritas.get(path).status_code for path in paths} == {404}
-    page = opened(ritas, turn.conversation.pk).text
-    for path, name in zip(paths, names_of(helper), strict=True):
+    page = open_for_review(ritas, turn.conversation.pk).text
+    for path, name in zip(paths, list_names(helper), strict=True):
         assert path in page
         assert name in page
     assert {ritas.get(path).status_code for path in paths} == {200}
@@ -458,10 +458,10 @@ def test_a_policy_that_hides_names_keeps_originals_from_reviewers(
     ReviewPolicy.objects.create(hides_names=True, begins_at=timezone.now() - timedelta(days=1))
     ritas = signed_in(User.objects.create_user("rita", is_staff=True, reviews=True))
     share(helper, Level.USE)
-    turn = begun(bob, model, helper)
-    opened(ritas, turn.conversation.pk)
+    turn = begin_chat(bob, model, helper)
+    open_for_review(ritas, turn.conversation.pk)
     document, picture = helper.files
-    originals = [f"/files/{one.pk}/" for one in (document, picture)]
+    originals = [f"/files/{file.pk}/" for file in (document, picture)]
     assert [ritas.get(path).status_code for path in originals] == [403, 200]
     assert "thirty days" in ritas.get(f"/files/{document.pk}/text/").text
     ritas.post(f"/review/{turn.conversation.pk}/reveal/", {"reason": "A matter"})

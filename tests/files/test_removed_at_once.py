@@ -1,4 +1,4 @@
-"""What a server that runs has in its store after a file was removed: the request alone does it."""
+"""The store of a running server after a file was removed: the request alone removes it."""
 
 import time
 from collections.abc import Iterator
@@ -12,12 +12,12 @@ from tests.support.pictures import png
 STORE_CHAT = """
 from chatapp.models import Conversation, ReplyImage, StoredFile, User
 from chatapp.models.conversations.images import FIRST_OF_TOOLS
-from tests.support.attaching import attached_to
+from tests.support.attaching import attach_file
 from tests.support.pictures import png
 alice = User.objects.get(username="{name}")
 chat = Conversation.objects.create(user=alice, title="Sales")
-attached_to(chat.messages.create(role="user", content="See"), "plot.png", png(8, 8))
-attached_to(chat.messages.create(role="user", content="And"), "notes.txt")
+attach_file(chat.messages.create(role="user", content="See"), "plot.png", png(8, 8))
+attach_file(chat.messages.create(role="user", content="And"), "notes.txt")
 reply = chat.messages.create(role="assistant", ending="complete")
 for position, colour in ((0, b"abc"), (FIRST_OF_TOOLS, b"def")):
     file = StoredFile.store(png(8, 8, colour), alice.pk)
@@ -47,7 +47,7 @@ def client(server: Server, alice: Person) -> Iterator[httpx.Client]:
         yield client
 
 
-def stored(server: Server) -> set[str]:
+def list_stored_files(server: Server) -> set[str]:
     """Return the names of all files in the store."""
     files = server.data_dir / "files"
     return {str(path.relative_to(files)) for path in files.rglob("*") if path.is_file()}
@@ -55,7 +55,7 @@ def stored(server: Server) -> set[str]:
 
 def until_gone(server: Server) -> None:
     give_up_at = time.monotonic() + WITHIN_SECONDS
-    while left := stored(server):
+    while left := list_stored_files(server):
         assert time.monotonic() < give_up_at, left
 
 
@@ -70,7 +70,7 @@ def test_a_chat_that_is_deleted_for_good_leaves_no_file(
     server: Server, alice: Person, client: httpx.Client
 ) -> None:
     chat = server.run(STORE_CHAT.format(name=alice.username)).strip()
-    assert len(stored(server)) == 5  # with a thumbnail
+    assert len(list_stored_files(server)) == 5  # with a thumbnail
     form = {"action": "discard", "ids": chat}
     response = client.post("/conversations/change/", data=form)
     assert response.status_code in (200, 302), response.text
@@ -82,6 +82,6 @@ def test_a_draft_that_is_removed_leaves_no_file(
     server: Server, client: httpx.Client, name: str, data: bytes
 ) -> None:
     path = upload(client, name, data)
-    assert stored(server)
+    assert list_stored_files(server)
     client.post(f"{path}remove/").raise_for_status()
     until_gone(server)

@@ -38,7 +38,7 @@ def choose(client: Client, scan: Attachment, pages: str) -> Attachment:
 def label_and_images(scan: Attachment) -> tuple[object, list[ImagePart]]:
     [label, *images] = scan.parts()
     assert not isinstance(label, ImagePart)
-    return label["text"], [one for one in images if isinstance(one, ImagePart)]  # type: ignore[index]
+    return label["text"], [image for image in images if isinstance(image, ImagePart)]  # type: ignore[index]
 
 
 def test_a_scan_has_all_its_pages_and_sends_the_first(scan: Attachment) -> None:
@@ -57,7 +57,7 @@ def test_chosen_pages_are_drawn_and_sent(alices: Client, scan: Attachment) -> No
     label, images = label_and_images(scan)
     assert label == "scan.pdf: page 5-6 of 7, as images."
     drawn = PageImage.objects.filter(position__in=(4, 5))
-    assert [one.file for one in images] == [page.file.name for page in drawn]
+    assert [image.file for image in images] == [page.file.name for page in drawn]
 
 
 def test_of_many_chosen_pages_the_first_are_sent(alices: Client, scan: Attachment) -> None:
@@ -71,13 +71,13 @@ def test_of_many_chosen_pages_the_first_are_sent(alices: Client, scan: Attachmen
 def test_the_viewer_shows_the_pages_that_are_sent(alices: Client, scan: Attachment) -> None:
     choose(alices, scan, "4-7")
     page = parse(alices.get(f"/files/{scan.pk}/text/").text)
-    shown = page.find(class_="document-text")
-    assert [one.attributes["alt"] for one in shown.find_all("img")] == [
+    document = page.find(class_="document-text")
+    assert [element.attributes["alt"] for element in document.find_all("img")] == [
         "Page 4",
         "Page 5",
         "Page 6",
     ]
-    assert "Page 7 is not sent" in shown.text
+    assert "Page 7 is not sent" in document.text
 
 
 def test_a_scan_whose_pages_cannot_be_drawn_says_so(
@@ -100,9 +100,9 @@ def test_pages_for_which_the_first_reading_had_no_time_are_drawn_after_it(
     alices: Client, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def read_slowly(path: Path, limits: Limits, name: str = "") -> Result:
-        found = read_here(path, limits, name)
-        assert isinstance(found, Scan)
-        return replace(found, pages=found.pages[:1])
+        scan_result = read_here(path, limits, name)
+        assert isinstance(scan_result, Scan)
+        return replace(scan_result, pages=scan_result.pages[:1])
 
     settings.CHATAPP_SCANNED_PAGES = 8
     monkeypatch.setattr(documents, "read", read_slowly)

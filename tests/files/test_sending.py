@@ -12,7 +12,7 @@ from tests.support.tab import Tab
 pytestmark = pytest.mark.django_db
 
 
-async def attached(client: Client, name: str, data: bytes) -> Attachment:
+async def attach_file(client: Client, name: str, data: bytes) -> Attachment:
     attachment: Attachment = await database_sync_to_async(upload)(client, name, data)
     return attachment
 
@@ -21,7 +21,7 @@ async def test_a_document_stands_before_the_prompt_in_a_part_of_its_own(
     tab: Tab, alices: Client, upstream: FakeUpstream
 ) -> None:
     upstream.script(role(), delta("Read"), finish(), done())
-    notes = await attached(alices, "notes.txt", b"The sky is green.")
+    notes = await attach_file(alices, "notes.txt", b"The sky is green.")
     await tab.send(action="prompt", message="What colour?", attached=str(notes.pk))
     request = await upstream.until_requested()
     [message] = request.body["messages"]
@@ -37,7 +37,7 @@ async def test_a_document_stands_before_the_prompt_in_a_part_of_its_own(
 async def test_another_persons_attachment_cannot_be_sent(
     tab: Tab, bobs: Client, upstream: FakeUpstream
 ) -> None:
-    notes = await attached(bobs, "notes.txt", b"Bob's")
+    notes = await attach_file(bobs, "notes.txt", b"Bob's")
     await tab.send(action="prompt", message="What colour?", attached=str(notes.pk))
     await tab.until("no longer there")
     assert not await Message.objects.aexists()
@@ -49,5 +49,5 @@ async def test_a_tab_is_told_of_drafts_that_it_may_be_about_to_show(
     upstream.script(role(), delta("Hi"), finish(), done())
     await tab.send(action="prompt", message="Hello")
     await tab.until("Hi")
-    await attached(alices, "notes.txt", b"For a new chat")
+    await attach_file(alices, "notes.txt", b"For a new chat")
     await tab.until('id="draft-state" hidden data-changed=""')

@@ -1,4 +1,4 @@
-"""How attached files are served: ranges, headers, names, and texts piece by piece."""
+"""Serving of attached files: ranges, headers, names, and texts piece by piece."""
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import cast
@@ -67,8 +67,8 @@ def test_a_range_beyond_the_file_is_refused_with_its_size(
 
 def test_a_range_of_another_version_gets_the_whole_file(alices: Client, lines: Attachment) -> None:
     etag = alices.head(path(lines))["ETag"]
-    for given, status in ((etag, 206), ('"another"', 200)):
-        answer = alices.get(path(lines), headers={"Range": "bytes=0-5", "If-Range": given})
+    for condition, status in ((etag, 206), ('"another"', 200)):
+        answer = alices.get(path(lines), headers={"Range": "bytes=0-5", "If-Range": condition})
         assert answer.status_code == status
         body(answer)
 
@@ -108,9 +108,12 @@ def test_no_file_can_run_or_load_anything(alices: Client, lines: Attachment) -> 
 
 
 def test_only_images_that_the_app_encoded_are_shown(alices: Client) -> None:
-    shown = alices.get(path(image(alices), "image/"))
-    assert (shown["Content-Type"], shown["Content-Disposition"]) == ("image/png", "inline")
-    body(shown)
+    image_response = alices.get(path(image(alices), "image/"))
+    assert (image_response["Content-Type"], image_response["Content-Disposition"]) == (
+        "image/png",
+        "inline",
+    )
+    body(image_response)
     for name, data in (("a.png", pictures.SVG), ("b.png", b"<!doctype html><p>Hi<script>alert(1)")):
         hostile = upload(alices, name, data)
         assert alices.get(path(hostile, "image/")).status_code == 404
@@ -161,7 +164,7 @@ def test_a_converted_image_is_not_saved_under_its_former_suffix(alices: Client) 
 # Texts
 
 
-def paged(client: Client, texts: Sequence[str]) -> Attachment:
+def attach_pages(client: Client, texts: Sequence[str]) -> Attachment:
     """Return an attached document with these pages."""
     attachment = upload(client, "report.pdf", "".join(texts).encode() or b"-")
     ends = [sum(map(len, texts[: number + 1])) for number in range(len(texts))]
@@ -181,54 +184,58 @@ def pieces(client: Client, attachment: Attachment) -> Iterator[Element]:
         address = links[0].attributes["href"] if links else ""
 
 
-def texts_of(piece: Element) -> list[str]:
-    return [one.text for one in piece.find_all(class_="text")]
+def read_texts(piece: Element) -> list[str]:
+    return [element.text for element in piece.find_all(class_="text")]
 
 
-def headings_of(piece: Element) -> list[str]:
-    return [one.text for one in piece.find_all("h2")]
+def read_headings(piece: Element) -> list[str]:
+    return [element.text for element in piece.find_all("h2")]
 
 
 def test_a_long_text_comes_in_pieces_of_whole_lines(alices: Client) -> None:
     text = "".join(f"line {number} of many\n" for number in range(10_000))
-    found = [texts_of(piece) for piece in pieces(alices, upload(alices, "long.txt", text.encode()))]
-    assert len(found) == 5
-    assert max(len(piece[0]) for piece in found) <= viewing.AT_ONCE
-    assert all(piece[0].endswith("\n") for piece in found[:-1])
-    assert "".join(piece[0] for piece in found) == text.rstrip()
+    piece_texts = [
+        read_texts(piece) for piece in pieces(alices, upload(alices, "long.txt", text.encode()))
+    ]
+    assert len(piece_texts) == 5
+    assert max(len(piece[0]) for piece in piece_texts) <= viewing.AT_ONCE
+    assert all(piece[0].endswith("\n") for piece in piece_texts[:-1])
+    assert "".join(piece[0] for piece in piece_texts) == text.rstrip()
 
 
 def test_a_line_longer_than_a_piece_is_broken(alices: Client) -> None:
     text = "x" * (2 * viewing.AT_ONCE + 5)
-    found = [texts_of(piece) for piece in pieces(alices, upload(alices, "long.txt", text.encode()))]
-    assert [len(piece[0]) for piece in found] == [viewing.AT_ONCE, viewing.AT_ONCE, 5]
+    piece_texts = [
+        read_texts(piece) for piece in pieces(alices, upload(alices, "long.txt", text.encode()))
+    ]
+    assert [len(piece[0]) for piece in piece_texts] == [viewing.AT_ONCE, viewing.AT_ONCE, 5]
 
 
 def test_pages_have_headings_and_are_kept_whole(alices: Client) -> None:
     half = viewing.AT_ONCE // 2
     sizes = [0, half, half - 1, 10, 3 * half, 0, 0, 7, 0]
-    report = paged(alices, [str(number) * size for number, size in enumerate(sizes)])
-    found = [(headings_of(piece), texts_of(piece)) for piece in pieces(alices, report)]
-    headings = [heading for some, _ in found for heading in some]
+    report = attach_pages(alices, [str(number) * size for number, size in enumerate(sizes)])
+    passages = [(read_headings(piece), read_texts(piece)) for piece in pieces(alices, report)]
+    headings = [heading for some, _ in passages for heading in some]
     assert headings == [f"Page {number + 1}" for number in range(len(sizes))]
-    texts = [[len(text) for text in texts] for _, texts in found]
+    texts = [[len(text) for text in texts] for _, texts in passages]
     assert texts == [[0, half, half - 1], [10], [2 * half], [half, 0, 0, 7, 0]]
 
 
 def test_only_the_chosen_pages_are_shown(alices: Client) -> None:
-    report = paged(alices, ["one", "two", "three", "four"])
+    report = attach_pages(alices, ["one", "two", "three", "four"])
     report.choose_pages((2, 3))
     [piece] = pieces(alices, report)
-    assert (headings_of(piece), texts_of(piece)) == (["Page 2", "Page 3"], ["two", "three"])
+    assert (read_headings(piece), read_texts(piece)) == (["Page 2", "Page 3"], ["two", "three"])
     assert "pages 2\N{EN DASH}3 of 4" in piece.text
     before = parse(alices.get(path(report, "text/?begin=0")).content.decode())
-    assert texts_of(before) == ["two", "three"]
+    assert read_texts(before) == ["two", "three"]
     after = parse(alices.get(path(report, "text/?begin=999")).content.decode())
-    assert texts_of(after) == []
+    assert read_texts(after) == []
 
 
 def test_a_scan_is_shown_as_its_pages(alices: Client) -> None:
-    scan = paged(alices, ["", "", ""])
+    scan = attach_pages(alices, ["", "", ""])
     assert scan.content
     FileContent.objects.filter(pk=scan.content.pk).update(kind=FileContent.Kind.SCAN)
     file = StoredFile.store(pictures.png(4, 3), scan.user_id)
@@ -238,7 +245,7 @@ def test_a_scan_is_shown_as_its_pages(alices: Client) -> None:
         )
     scan.choose_pages((2, 3))
     [piece] = pieces(alices, scan)
-    images = [one.attributes["src"] for one in piece.find_all("img")]
+    images = [element.attributes["src"] for element in piece.find_all("img")]
     assert images == [path(scan, "page/1/"), path(scan, "page/2/")]
     assert alices.head(images[0])["Content-Type"] == "image/png"
 
@@ -268,7 +275,7 @@ def test_markup_in_a_document_stays_text(
 
 def as_read(alices: Client, name: str, texts: Sequence[str], **fields: str) -> Attachment:
     """Return an attached document of this type, with these pages."""
-    document = paged(alices, texts)
+    document = attach_pages(alices, texts)
     FileContent.objects.filter(file=document.file).update(**fields)
     Attachment.objects.filter(pk=document.pk).update(name=name)
     return Attachment.objects.get(pk=document.pk)
@@ -281,23 +288,23 @@ def test_a_spreadsheet_is_shown_as_tables_below_the_names_of_its_sheets(alices: 
     sheets = ["# Sales\n\n| Item | Price |\n| --- | --- |\n| a\\|b | 3 |", "# Secret (hidden)"]
     book = as_read(alices, "book.xlsx", sheets, unit="Sheet", media_type=EXCEL)
     [piece] = pieces(alices, book)
-    assert headings_of(piece) == ["Sales", "Secret (hidden)"]
-    assert [one.text for one in piece.find_all("th")] == ["Item", "Price"]
-    assert [one.text for one in piece.find_all("td")] == ["a|b", "3"]
-    assert texts_of(piece) == []
+    assert read_headings(piece) == ["Sales", "Secret (hidden)"]
+    assert [cell.text for cell in piece.find_all("th")] == ["Item", "Price"]
+    assert [cell.text for cell in piece.find_all("td")] == ["a|b", "3"]
+    assert read_texts(piece) == []
 
 
 def test_a_document_keeps_its_headings_and_tables(alices: Client) -> None:
     page = "# Report\n\nPlain.\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\n###### Deep"
     [piece] = pieces(alices, as_read(alices, "a.html", [page], unit="", media_type="text/html"))
     assert (piece.find("h3").text, piece.find("h6").text) == ("Report", "Deep")
-    assert texts_of(piece) == ["Plain."]
+    assert read_texts(piece) == ["Plain."]
     assert len(piece.find_all("table")) == 1
 
 
 def test_a_csv_file_is_shown_as_a_table(alices: Client) -> None:
     [piece] = pieces(alices, upload(alices, "a.csv", b'Name;Price\n"a\nb";3\n'))
-    assert [one.text for one in piece.find_all("td")] == ["a\nb", "3"]
+    assert [cell.text for cell in piece.find_all("td")] == ["a\nb", "3"]
 
 
 def test_a_thousand_sheets_come_in_pieces(alices: Client) -> None:
@@ -305,22 +312,24 @@ def test_a_thousand_sheets_come_in_pieces(alices: Client) -> None:
     huge = "# Huge\n\n| a |\n| --- |\n| " + "x" * 500_000 + " |"
     sheets = [*[sheet] * 500, huge, *[sheet] * 500]
     book = as_read(alices, "book.xlsx", sheets, unit="Sheet", media_type=EXCEL)
-    found = list(pieces(alices, book))
-    assert [heading for piece in found for heading in headings_of(piece)] == [
+    sheet_pieces = list(pieces(alices, book))
+    assert [heading for piece in sheet_pieces for heading in read_headings(piece)] == [
         *["Sheet"] * 500,
         "Huge",
         *["Sheet"] * 500,
     ]
-    assert max(len(piece.text) for piece in found) < 2 * viewing.AT_ONCE
+    assert max(len(piece.text) for piece in sheet_pieces) < 2 * viewing.AT_ONCE
 
 
 @pytest.mark.parametrize("headers", [{}, {"HX-Request": "true"}])
 def test_markup_in_sheets_and_headings_stays_text(alices: Client, headers: dict[str, str]) -> None:
     sheet = f"# {HOSTILE}\n\n| {HOSTILE} | b |\n| --- | --- |\n| {HOSTILE} | 2 |"
     book = as_read(alices, "book.xlsx", [sheet, sheet], unit="Sheet", media_type=EXCEL)
-    shown = parse(alices.get(path(book, "text/"), headers=headers).content.decode())
-    assert [one.text for one in shown.find_all("h2") if one.text == HOSTILE][-2:] == [HOSTILE] * 2
+    page = parse(alices.get(path(book, "text/"), headers=headers).content.decode())
+    assert [element.text for element in page.find_all("h2") if element.text == HOSTILE][-2:] == [
+        HOSTILE
+    ] * 2
     for tag in ("th", "td"):
-        assert [one.text for one in shown.find_all(tag)][::2] == [HOSTILE] * 2
-    assert all("hx-ignore" in one.attributes for one in shown.find_all("table"))
-    assert shown.find_all("img") == []
+        assert [element.text for element in page.find_all(tag)][::2] == [HOSTILE] * 2
+    assert all("hx-ignore" in element.attributes for element in page.find_all("table"))
+    assert page.find_all("img") == []

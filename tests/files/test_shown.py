@@ -13,15 +13,15 @@ from chatapp.models import Attachment, Conversation, FileContent, Message, Upstr
 from chatapp.models.files.attachments import attach
 from chatapp.rendering import fragments
 from chatapp.rendering.fragments.words import about_file, shown_size
-from tests.chat.browsing import Browsing, drawn_on
+from tests.chat.browsing import Browsing, read_html
 from tests.conftest import signed_in
 from tests.support import pictures
 from tests.support.attaching import upload
-from tests.support.drawn import html_of
+from tests.support.drawn import render_html
 from tests.support.fake_upstream import FakeUpstream
 from tests.support.page import Element, parse
-from tests.support.reviewer import opened
-from tests.support.stored import answered
+from tests.support.reviewer import open_for_review
+from tests.support.stored import store_turn
 
 pytestmark = pytest.mark.django_db
 
@@ -31,13 +31,13 @@ Send = Callable[..., Message]
 
 
 @pytest.fixture
-def send(alice: User, connected: Upstream) -> Send:
+def send(alice: User, saved_upstream: Upstream) -> Send:
     """Return a function that stores a prompt of Alice's with attachments, and its reply."""
     conversation = Conversation(user=alice, title="Sky")
     last: list[Message] = []
 
     def send(*attachments: Attachment, text: str = "Look") -> Message:
-        prompt, reply = answered(conversation, connected, text, last[-1] if last else None)
+        prompt, reply = store_turn(conversation, saved_upstream, text, last[-1] if last else None)
         attach(attachments, prompt.pk)
         Message.objects.filter(pk=prompt.pk).update(file_count=len(attachments))
         last.append(reply)
@@ -46,18 +46,22 @@ def send(alice: User, connected: Upstream) -> Send:
     return send
 
 
-def drawn(prompt: Message) -> Element:
+def render_prompt(prompt: Message) -> Element:
     """Return a prompt as the page of its conversation shows it."""
     view = Conversation.objects.get(pk=prompt.conversation_id).view()
-    return parse(fragments.thread_html(view, html_of)).find(id=f"m-{prompt.pk}")
+    return parse(fragments.thread_html(view, render_html)).find(id=f"m-{prompt.pk}")
 
 
-def files_of(root: Element) -> list[Element]:
-    return [item for one in root.find_all("ul", class_="files") for item in one.find_all("li")]
+def find_files(root: Element) -> list[Element]:
+    return [
+        item
+        for file_list in root.find_all("ul", class_="files")
+        for item in file_list.find_all("li")
+    ]
 
 
-def names_of(root: Element) -> list[str]:
-    return [one.find("a").attributes["title"] for one in files_of(root)]
+def read_names(root: Element) -> list[str]:
+    return [entry.find("a").attributes["title"] for entry in find_files(root)]
 
 
 # What is shown
@@ -65,7 +69,7 @@ def names_of(root: Element) -> list[str]:
 
 def test_an_image_is_a_thumbnail_of_known_size(alices: Client, send: Send) -> None:
     prompt = send(upload(alices, "sky.png", pictures.png(640, 480)))
-    image = drawn(prompt).find("ul", class_="files").find("img")
+    image = render_prompt(prompt).find("ul", class_="files").find("img")
     assert (image.attributes["width"], image.attributes["height"]) == ("320", "240")
     assert (image.attributes["loading"], image.attributes["alt"]) == ("lazy", "sky.png")
 
@@ -74,13 +78,13 @@ def test_a_description_replaces_the_name_as_alternative_text(alices: Client, sen
     sky = upload(alices, "sky.png", pictures.png(4, 3))
     prompt = send(sky)
     assert alices.post(f"/files/{sky.pk}/describe/", {"alt": "A blue sky"}).status_code == 204
-    [file] = files_of(drawn(prompt))
+    [file] = find_files(render_prompt(prompt))
     assert file.find("img").attributes["alt"] == "A blue sky"
     assert file.find("a").attributes["data-alt"] == "A blue sky"
 
 
 @pytest.mark.parametrize(
-    ("size", "is_alone", "shown"),
+    ("size", "is_alone", "expected"),
     [
         ((4000, 3000), True, (320, 240)),
         ((100, 50), True, (100, 50)),
@@ -94,9 +98,9 @@ def test_a_description_replaces_the_name_as_alternative_text(alices: Client, sen
     ],
 )
 def test_thumbnails_are_neither_huge_nor_tiny(
-    size: tuple[int, int], is_alone: bool, shown: tuple[int, int]
+    size: tuple[int, int], is_alone: bool, expected: tuple[int, int]
 ) -> None:
-    assert shown_size(FileContent(width=size[0], height=size[1]), is_alone) == shown
+    assert shown_size(FileContent(width=size[0], height=size[1]), is_alone) == expected
 
 
 @pytest.mark.parametrize(
@@ -124,31 +128,31 @@ def test_a_scan_shows_the_first_page_that_is_sent(alices: Client, send: Send) ->
     FileContent.objects.filter(file=scan.file).update(kind="scan", page_ends=[0] * 4, unit="Page")
     scan = Attachment.objects.get(pk=scan.pk)
     scan.choose_pages((3, 4))
-    [file] = files_of(drawn(send(scan)))
+    [file] = find_files(render_prompt(send(scan)))
     assert file.find("img").attributes["src"] == f"/files/{scan.pk}/page/2/"
 
 
 def test_a_file_that_has_expired_keeps_its_name(alices: Client, send: Send) -> None:
     prompt = send(upload(alices, "notes.txt", b"A report"))
     assert Attachment.objects.expire()
-    [card] = files_of(drawn(prompt))
+    [card] = find_files(render_prompt(prompt))
     assert " ".join(card.text.split()) == "notes.txtDeleted by the retention period"
     assert not card.find_all("a")
 
 
 def test_a_prompt_without_text_has_no_empty_bubble(alices: Client, send: Send) -> None:
     notes = [upload(alices, f"{name}.txt", name.encode()) for name in "ab"]
-    alone, said = send(notes[0], text=" \n"), send(notes[1])
-    assert drawn(alone).find_all(class_="bubble prose") == []
-    assert len(drawn(said).find_all(class_="bubble prose")) == 1
+    alone, with_text = send(notes[0], text=" \n"), send(notes[1])
+    assert render_prompt(alone).find_all(class_="bubble prose") == []
+    assert len(render_prompt(with_text).find_all(class_="bubble prose")) == 1
 
 
 def test_markup_in_a_name_or_description_stays_text(alices: Client, send: Send) -> None:
     sky, notes = upload(alices, "sky.png", pictures.png(4, 3)), upload(alices, "notes.txt", b"a")
     sent = send(sky, notes)
     Attachment.objects.update(name=MARKUP, alt=MARKUP)
-    prompt = drawn(sent)
-    assert names_of(prompt) == [MARKUP, MARKUP]
+    prompt = render_prompt(sent)
+    assert read_names(prompt) == [MARKUP, MARKUP]
     assert prompt.find_all("img", src="x") == []
 
 
@@ -156,7 +160,7 @@ def test_markup_in_a_name_or_description_stays_text(alices: Client, send: Send) 
 
 
 async def test_the_socket_and_the_page_show_the_same(
-    alice: User, connected: Upstream, upstream: FakeUpstream, generations_end: None
+    alice: User, saved_upstream: Upstream, upstream: FakeUpstream, generations_end: None
 ) -> None:
     client = AsyncClient(headers={"host": "localhost"})
     await client.aforce_login(alice)
@@ -172,26 +176,26 @@ async def test_the_socket_and_the_page_show_the_same(
     conversation = await Conversation.objects.aget()
     await other.open(f"/c/{conversation.pk}/")
     first = await conversation.messages.aget(role="user")
-    assert names_of(tab.page.root.find(id=f"m-{first.pk}")) == ["sky.png", "notes.txt"]
-    assert drawn_on(tab.page) == drawn_on(other.page)
+    assert read_names(tab.page.root.find(id=f"m-{first.pk}")) == ["sky.png", "notes.txt"]
+    assert read_html(tab.page) == read_html(other.page)
     # An edit without the image, shown in place of the prompt.
     edit = {"action": "edit", "edited": str(first.pk), "attached": ids[1]}
     await tab.send(message="Read", prompt=str(uuid4()), **edit)
     await tab.until_ended()
-    await other.take()
+    await other.swap_frames()
     edited = await conversation.messages.aget(role="user", content="Read")
     for page in (tab.page, other.page):
-        assert names_of(page.root.find(id=f"m-{edited.pk}")) == ["notes.txt"]
+        assert read_names(page.root.find(id=f"m-{edited.pk}")) == ["notes.txt"]
         assert page.root.find_all(id=f"m-{first.pk}") == []
     # Back to the first version, which still has both.
     [previous] = tab.buttons("step")
     await tab.press(previous)
     await tab.until_done()
-    assert names_of(tab.page.root.find(id=f"m-{first.pk}")) == ["sky.png", "notes.txt"]
+    assert read_names(tab.page.root.find(id=f"m-{first.pk}")) == ["sky.png", "notes.txt"]
     # Another reply to it.
     await tab.press(tab.buttons("retry")[0])
     await tab.until_ended()
-    assert names_of(tab.page.root.find(id=f"m-{first.pk}")) == ["sky.png", "notes.txt"]
+    assert read_names(tab.page.root.find(id=f"m-{first.pk}")) == ["sky.png", "notes.txt"]
     assert "Green" in str(upstream.chat_requests[-1].body)
     await tab.close()
     await other.close()
@@ -212,20 +216,20 @@ def test_the_files_of_all_prompts_take_one_query(alices: Client, send: Send) -> 
 def queries(prompt: Message) -> list[str]:
     """Return the queries of drawing the conversation of a prompt."""
     with CaptureQueriesContext(connection) as captured:
-        drawn(prompt)
+        render_prompt(prompt)
     return [query["sql"] for query in captured.captured_queries]
 
 
 def test_a_reviewer_sees_the_files_of_a_chat_that_is_open(alices: Client, send: Send) -> None:
     prompt = send(upload(alices, "sky.png", pictures.png(4, 3)), upload(alices, "notes.txt", b"a"))
     rita = signed_in(User.objects.create_user("rita", is_staff=True, reviews=True))
-    page = parse(opened(rita, prompt.conversation_id).text)
-    assert names_of(page) == ["sky.png", "notes.txt"]
-    [image, _] = files_of(page)
+    page = parse(open_for_review(rita, prompt.conversation_id).text)
+    assert read_names(page) == ["sky.png", "notes.txt"]
+    [image, _] = find_files(page)
     assert "data-alt" not in image.find("a").attributes  # only its owner describes it
 
 
 def test_a_continuation_has_no_files(send: Send) -> None:
     prompt = send(text="")
     Message.objects.filter(pk=prompt.pk).update(is_continuation=True)
-    assert files_of(drawn(prompt)) == []
+    assert find_files(render_prompt(prompt)) == []

@@ -53,19 +53,19 @@ def hasty(site: Site) -> Iterator[Server]:
 @pytest.fixture(scope="module")
 def big(server: Server, alice: Person) -> str:
     """The path of a file of 40 MB, much more than connections buffer."""
-    return stored(server, alice)
+    return store_big_file(server, alice)
 
 
-def stored(server: Server, person: Person) -> str:
+def store_big_file(server: Server, person: Person) -> str:
     pk = server.run(STORE.format(megabytes=MEGABYTES, name=person.username)).strip()
     return f"/files/{pk}/"
 
 
-def memory_of(server: Server) -> float:
+def measure_memory(server: Server) -> float:
     """Return the resident memory of the process in MiB."""
-    found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{server.pid}/status").read_text())
-    assert found
-    return int(found[1]) / 1024
+    match = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{server.pid}/status").read_text())
+    assert match
+    return int(match[1]) / 1024
 
 
 def test_a_reader_who_never_reads_does_not_fill_the_memory(
@@ -73,13 +73,13 @@ def test_a_reader_who_never_reads_does_not_fill_the_memory(
 ) -> None:
     with server.visit(alice) as client:
         client.head(big).raise_for_status()
-        before = memory_of(server)
+        before = measure_memory(server)
         idle = [request(server, alice, big) for _ in range(5)]
         for _ in range(50):  # the server has time to read all of the files
             client.head(big).raise_for_status()
-        assert memory_of(server) - before < 20
-        for one in idle:
-            one.close()
+        assert measure_memory(server) - before < 20
+        for connection in idle:
+            connection.close()
 
 
 def request(server: Server, person: Person, path: str) -> socket.socket:
@@ -95,7 +95,7 @@ def request(server: Server, person: Person, path: str) -> socket.socket:
 def test_a_reader_who_stops_is_disconnected_and_the_file_closed(
     hasty: Server, alice: Person
 ) -> None:
-    path = stored(hasty, alice)
+    path = store_big_file(hasty, alice)
     with hasty.visit(alice) as client:
         client.head(path).raise_for_status()
     with request(hasty, alice, path):
@@ -108,7 +108,7 @@ def test_a_reader_who_stops_is_disconnected_and_the_file_closed(
 
 @pytest.mark.thorough
 def test_a_slow_reader_is_not_disconnected(hasty: Server, alice: Person) -> None:
-    with request(hasty, alice, stored(hasty, alice)) as slow:
+    with request(hasty, alice, store_big_file(hasty, alice)) as slow:
         for _ in range(40):
             assert slow.recv(2**19, socket.MSG_WAITALL)
             time.sleep(SECONDS / 10)  # this slowness is what is tested
@@ -116,11 +116,11 @@ def test_a_slow_reader_is_not_disconnected(hasty: Server, alice: Person) -> None
 
 def files_open_in(server: Server) -> list[str]:
     """Return the stored files that the server has open."""
-    found = []
+    paths = []
     for link in Path(f"/proc/{server.pid}/fd").iterdir():
         with suppress(FileNotFoundError):  # closed meanwhile
-            found.append(str(link.readlink()))
-    return [path for path in found if path.startswith(f"{server.data_dir}/files/")]
+            paths.append(str(link.readlink()))
+    return [path for path in paths if path.startswith(f"{server.data_dir}/files/")]
 
 
 def test_a_reader_who_reads_gets_all_of_it(server: Server, alice: Person, big: str) -> None:

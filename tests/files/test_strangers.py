@@ -1,4 +1,4 @@
-"""What people without a right to a file can do with its id: nothing."""
+"""The id of a file is of no use to people without a right to it."""
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -6,7 +6,7 @@ from django.test import Client
 
 from chatapp.models import Attachment, Conversation, Message, User
 from tests.conftest import signed_in
-from tests.files.test_sending import attached
+from tests.files.test_sending import attach_file
 from tests.support.attaching import send_part, upload
 from tests.support.fake_upstream import FakeUpstream, delta, done, finish, role
 from tests.support.tab import Tab
@@ -57,8 +57,8 @@ def test_an_upload_ends_with_the_access_of_its_person(
         alices.get(f"/files/{pk}/"),
     ]
     assert {answer.status_code for answer in answers} <= {302, 401, 403}
-    kept = Attachment.objects.values_list("pk", "received")
-    assert [(str(one), received) for one, received in kept] == (
+    received_counts = Attachment.objects.values_list("pk", "received")
+    assert [(str(attachment_id), received) for attachment_id, received in received_counts] == (
         [] if loss == "deleted" else [(pk, 0)]
     )
 
@@ -73,8 +73,8 @@ def test_a_revoked_session_uploads_nothing_more(alice: User, alices: Client) -> 
 async def test_an_edit_takes_neither_another_persons_files_nor_those_of_another_prompt(
     tab: Tab, alices: Client, bob: User, upstream: FakeUpstream
 ) -> None:
-    bobs_notes = await attached(await sync_to_async(signed_in)(bob), "notes.txt", b"Bob's")
-    hers = await attached(alices, "hers.txt", b"Alice's")
+    bobs_notes = await attach_file(await sync_to_async(signed_in)(bob), "notes.txt", b"Bob's")
+    hers = await attach_file(alices, "hers.txt", b"Alice's")
     upstream.script(role(), delta("Read"), finish(), done())
     await tab.send(action="prompt", message="First", attached=str(hers.pk))
     await tab.until_ended()
@@ -83,9 +83,9 @@ async def test_an_edit_takes_neither_another_persons_files_nor_those_of_another_
     await tab.ask("Second", conversation=str(first.conversation_id))
     await tab.until_ended()
     second = await Message.objects.aget(content="Second")
-    for wanted in (bobs_notes, hers):
+    for attachment in (bobs_notes, hers):
         edit = {"action": "edit", "edited": str(second.pk), "message": "Third"}
-        await tab.send(**edit, attached=str(wanted.pk))
+        await tab.send(**edit, attached=str(attachment.pk))
         await tab.until("no longer there")
     assert not await Message.objects.filter(content="Third").aexists()
     assert await Attachment.objects.acount() == 2

@@ -31,8 +31,8 @@ def test_an_upload_of_several_parts_is_joined(alices: Client) -> None:
 
 
 def test_a_part_at_the_wrong_offset_is_told_where_to_go_on(alices: Client) -> None:
-    told = alices.post("/files/", {"name": "a.txt", "size": 10}).json()
-    answer = send_part(alices, told["id"], b"12345", 5)
+    upload_state = alices.post("/files/", {"name": "a.txt", "size": 10}).json()
+    answer = send_part(alices, upload_state["id"], b"12345", 5)
     assert (answer.status_code, answer.json()) == (409, {"received": 0})
 
 
@@ -64,9 +64,9 @@ def test_a_file_that_a_busy_server_could_not_read_can_be_tried_again(
 
 
 def test_a_file_that_is_not_read_yet_has_not_failed(alices: Client) -> None:
-    told = alices.post("/files/", {"name": "a.txt", "size": 10}).json()
+    upload_state = alices.post("/files/", {"name": "a.txt", "size": 10}).json()
     with pytest.raises(Refused, match="not ready yet"):
-        Attachment.objects.get(pk=told["id"]).check_ready()
+        Attachment.objects.get(pk=upload_state["id"]).check_ready()
 
 
 def test_a_file_over_the_limit_is_refused_with_the_limit(alices: Client) -> None:

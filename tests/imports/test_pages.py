@@ -18,24 +18,24 @@ from chatapp.imports import previewing
 from chatapp.imports.uploads import STOPPED
 from chatapp.models import Conversation, Import, ImportFile, User, index_some
 from chatapp.models.files import storage
-from chatapp.models.files.import_files import KEPT
+from chatapp.models.files.import_files import LIFETIME
 from chatapp.models.imports.imports import Phase
 from chatapp.models.platform.jobs import JobState
 from chatapp.realtime.worker.housekeeping import clean_up
 from chatapp.rendering.fragments.words import day
 from tests.conftest import signed_in
 from tests.imports.uploading import (
-    chat_of,
     database,
-    imported,
+    get_chat,
+    import_all,
     longer,
     many,
-    previewed,
+    preview_import,
     run_jobs,
     send_part,
     upload,
 )
-from tests.transfer.samples import gpt_turn, json_file, zipped
+from tests.transfer.samples import build_zip, gpt_turn, json_file
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -45,18 +45,18 @@ def alices(alice: User, disk: Storage) -> Client:
     return signed_in(alice)
 
 
-def begun(client: Client, size: int = 9, name: str = "chats.json") -> dict[str, Any]:
+def begin_upload(client: Client, size: int = 9, name: str = "chats.json") -> dict[str, Any]:
     answer = client.post("/imports/upload/", {"name": name, "size": str(size)})
     assert answer.status_code == 201, answer.content
-    told: dict[str, Any] = answer.json()
-    return told
+    upload_state: dict[str, Any] = answer.json()
+    return upload_state
 
 
 def test_the_page_of_an_imported_chat_says_from_where_it_came_and_when(
     alice: User, alices: Client
 ) -> None:
-    imported(alices, json_file([gpt_turn()]))
-    chat = chat_of(alice)
+    import_all(alices, json_file([gpt_turn()]))
+    chat = get_chat(alice)
     page = " ".join(alices.get(chat.get_absolute_url()).content.decode().split())
     assert f"Imported from ChatGPT on {day(chat.created_at)}, begun on 9 Oct 2025" in page
     own = alice.conversations.create(title="Not imported")
@@ -74,7 +74,7 @@ def test_an_import_that_is_being_cancelled_says_so(alice: User, alices: Client) 
 
 def test_the_preview_says_what_would_come(alices: Client) -> None:
     members = {"conversations.json": [*many(2), gpt_turn(gizmo_id="g-p-1"), {"mapping": {}}, 5]}
-    job = previewed(alices, zipped(members))
+    job = preview_import(alices, build_zip(members))
     page = alices.get(f"/imports/{job.pk}/").content.decode()
     assert "3 chats with 6 messages from ChatGPT" in " ".join(page.split())
     assert "9 Oct 2025" in page
@@ -85,14 +85,14 @@ def test_the_preview_says_what_would_come(alices: Client) -> None:
 
 def test_the_list_names_imports_and_how_they_ended(alices: Client) -> None:
     assert b"None yet" in alices.get("/imports/").content
-    imported(alices, json_file([gpt_turn()]))
+    import_all(alices, json_file([gpt_turn()]))
     page = " ".join(alices.get("/imports/").content.decode().split())
     assert "export.zip" in page
     assert "Imported." in page
 
 
 def test_the_report_links_to_the_chats(alices: Client) -> None:
-    job = imported(alices, json_file([gpt_turn()]))
+    job = import_all(alices, json_file([gpt_turn()]))
     page = alices.get(f"/imports/{job.pk}/").content.decode()
     chat = Conversation.objects.get()
     assert f'href="{chat.get_absolute_url()}"' in page
@@ -100,23 +100,23 @@ def test_the_report_links_to_the_chats(alices: Client) -> None:
 
 
 def test_the_report_says_so_while_search_does_not_find_all_of_it(alices: Client) -> None:
-    first = imported(alices, json_file([gpt_turn()]))
+    first = import_all(alices, json_file([gpt_turn()]))
     found_later = b"Search will find all of it in a few minutes."
     assert found_later in alices.get(f"/imports/{first.pk}/").content
     while index_some():
         pass
     assert found_later not in alices.get(f"/imports/{first.pk}/").content
-    second = imported(alices, json_file([longer()]))
+    second = import_all(alices, json_file([longer()]))
     assert found_later in alices.get(f"/imports/{second.pk}/").content
     assert found_later not in alices.get(f"/imports/{first.pk}/").content
 
 
 def test_an_upload_goes_on_where_it_stopped(alices: Client, settings: Settings) -> None:
     settings.CHATAPP_MAX_BODY_BYTES = 4
-    first = begun(alices)
+    first = begin_upload(alices)
     [file] = first["files"]
     assert send_part(alices, file["id"], b"[{}]", 0).json() == {"received": 4}
-    again = begun(alices)
+    again = begin_upload(alices)
     assert again["batch"] == first["batch"]
     assert again["files"] == [{**file, "received": 4}]
     assert send_part(alices, file["id"], b"[{}]", 0).status_code == 409
@@ -125,7 +125,7 @@ def test_an_upload_goes_on_where_it_stopped(alices: Client, settings: Settings) 
 
 
 def test_parts_of_a_split_export_are_read_together(alice: User, alices: Client) -> None:
-    parts = [zipped({f"conversations-00{at}.json": [chat]}) for at, chat in enumerate(many(2))]
+    parts = [build_zip({f"conversations-00{at}.json": [chat]}) for at, chat in enumerate(many(2))]
     files = [(f"export-{at}.zip", part.getvalue()) for at, part in enumerate(parts)]  # type: ignore[attr-defined]
     answer = upload(alices, *reversed(files))
     run_jobs()
@@ -154,12 +154,12 @@ def test_a_refused_upload_says_why(alices: Client, fields: Any, sentence: str) -
 
 def test_uploads_are_limited_per_person(alices: Client, settings: Settings) -> None:
     settings.CHATAPP_IMPORT_BYTES = 10
-    begun(alices)
+    begin_upload(alices)
     answer = alices.post("/imports/upload/", {"name": "b.json", "size": "9"})
     assert answer.status_code == 422
     assert "Discard earlier imports" in answer.content.decode()
     ImportFile.objects.update(changed_at=timezone.now() - STOPPED)
-    begun(alices, name="b.json")
+    begin_upload(alices, name="b.json")
     assert ImportFile.objects.get().name == "b.json"
 
 
@@ -169,8 +169,8 @@ def test_few_imports_of_a_person_run_at_the_same_time(alices: Client) -> None:
 
 
 def test_another_persons_import_is_not_found(alices: Client, bob: User) -> None:
-    job = previewed(alices, json_file([gpt_turn()]))
-    [file] = begun(alices)["files"]
+    job = preview_import(alices, json_file([gpt_turn()]))
+    [file] = begin_upload(alices)["files"]
     bobs = signed_in(bob)
     for page in ("", "progress/"):
         assert bobs.get(f"/imports/{job.pk}/{page}").status_code == 404
@@ -184,7 +184,7 @@ def test_another_persons_import_is_not_found(alices: Client, bob: User) -> None:
 
 
 def test_a_database_of_several_people_is_for_administrators(alices: Client) -> None:
-    job = previewed(alices, database(("Hers", "alice")), fails=True)
+    job = preview_import(alices, database(("Hers", "alice")), fails=True)
     assert job.state == JobState.FAILED
     assert "Only administrators can import it" in job.problem
 
@@ -195,7 +195,7 @@ def test_an_export_of_several_people_is_refused(alices: Client) -> None:
         history = {"messages": {"m": node}, "currentId": "m"}
         return {"id": id, "user_id": owner, "title": id, "chat": {"history": history}}
 
-    job = previewed(alices, json_file([chat("1", "u1"), chat("2", "u2")]), fails=True)
+    job = preview_import(alices, json_file([chat("1", "u1"), chat("2", "u2")]), fails=True)
     assert "several people" in job.problem
 
 
@@ -222,7 +222,7 @@ DEEP = b"[" + b'{"mapping": {}, "title": ' + b'{"a":' * 50_000 + b"1" + b"}" * 5
     [b"\0" * 100, b"[]", b"{", b"hello", b"PK\x03\x04broken", b"SQLite format 3\0broken"],
 )
 def test_files_that_are_no_exports_get_a_sentence(alices: Client, data: bytes) -> None:
-    job = previewed(alices, io.BytesIO(data), fails=True)
+    job = preview_import(alices, io.BytesIO(data), fails=True)
     assert job.state == JobState.FAILED
     assert job.problem.endswith(".")
     assert job.problem in alices.get(f"/imports/{job.pk}/").content.decode().replace("&#39;", "'")
@@ -230,13 +230,13 @@ def test_files_that_are_no_exports_get_a_sentence(alices: Client, data: bytes) -
 
 @pytest.mark.parametrize("make", [bomb, archived_elsewhere])
 def test_hostile_files_get_a_sentence(alices: Client, make: Callable[[], bytes]) -> None:
-    job = previewed(alices, io.BytesIO(make()), fails=True)
+    job = preview_import(alices, io.BytesIO(make()), fails=True)
     assert job.state == JobState.FAILED
     assert not Conversation.objects.exists()
 
 
 def test_a_chat_that_nests_too_deeply_is_left_out(alices: Client) -> None:
-    job = previewed(alices, io.BytesIO(DEEP))
+    job = preview_import(alices, io.BytesIO(DEEP))
     assert (job.preview["skipped"], job.preview["chats"]) == (1, 0)
 
 
@@ -244,13 +244,13 @@ def test_an_export_of_too_many_chats_is_refused(
     alices: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(previewing, "MAX_CHATS", 2)
-    assert "more than" in previewed(alices, json_file(many(3)), fails=True).problem
+    assert "more than" in preview_import(alices, json_file(many(3)), fails=True).problem
 
 
 def test_what_could_be_read_of_damaged_exports_is_kept(alice: User, alices: Client) -> None:
     titled = gpt_turn(title="<b>&" + "x" * 10_000_000)
     whole = json_file([*many(2), titled]).read()
-    job = imported(alices, io.BytesIO(whole[:-1] + b', {"mapping": {"u1": '))
+    job = import_all(alices, io.BytesIO(whole[:-1] + b', {"mapping": {"u1": '))
     assert alice.conversations.count() == 3
     assert "ends in the middle" in str(job.result["reasons"])
     page = alices.get(f"/imports/{job.pk}/").content.decode()
@@ -259,8 +259,8 @@ def test_what_could_be_read_of_damaged_exports_is_kept(alice: User, alices: Clie
 
 
 def test_old_uploads_are_deleted(alice: User, alices: Client) -> None:
-    job = previewed(alices, json_file([gpt_turn()]))
-    ImportFile.objects.update(changed_at=timezone.now() - KEPT)
+    job = preview_import(alices, json_file([gpt_turn()]))
+    ImportFile.objects.update(changed_at=timezone.now() - LIFETIME)
     clean_up()
     assert storage.names_in(storage.IMPORTS) == []
     assert "Upload them again" in alices.get(f"/imports/{job.pk}/").content.decode()
@@ -272,7 +272,7 @@ def test_old_uploads_are_deleted(alice: User, alices: Client) -> None:
 def test_parts_that_arrived_without_being_counted_are_deleted(
     alices: Client, settings: Settings
 ) -> None:
-    [file] = begun(alices)["files"]
+    [file] = begin_upload(alices)["files"]
     storage.replace(ImportFile.objects.get(pk=file["id"]).part_name(0), b"lost")
     storage.replace(f"{storage.IMPORTS}/{uuid4()}-000000000000", b"lost")
     clean_up()
@@ -282,9 +282,9 @@ def test_parts_that_arrived_without_being_counted_are_deleted(
 
 
 def test_old_reports_lose_their_titles(alices: Client) -> None:
-    job = imported(alices, json_file([gpt_turn(), {"mapping": {}, "title": "Empty one"}]))
-    waiting = previewed(alices, json_file(many(1)))
-    Import.objects.update(ended_at=timezone.now() - KEPT)
+    job = import_all(alices, json_file([gpt_turn(), {"mapping": {}, "title": "Empty one"}]))
+    waiting = preview_import(alices, json_file(many(1)))
+    Import.objects.update(ended_at=timezone.now() - LIFETIME)
     clean_up()
     job.refresh_from_db()
     assert (job.preview, job.result["reasons"]) == ({}, {"It has no messages.": [1, []]})
@@ -293,7 +293,7 @@ def test_old_reports_lose_their_titles(alices: Client) -> None:
 
 
 def test_a_discarded_import_leaves_nothing(alices: Client) -> None:
-    job = previewed(alices, json_file([gpt_turn()]))
+    job = preview_import(alices, json_file([gpt_turn()]))
     alices.post(f"/imports/{job.pk}/discard/")
     assert not Import.objects.exists()
     assert storage.names_in(storage.IMPORTS) == []
@@ -301,8 +301,8 @@ def test_a_discarded_import_leaves_nothing(alices: Client) -> None:
 
 def test_erasing_a_person_erases_their_imports(alice: User, alices: Client, bob: User) -> None:
     User.objects.filter(pk=bob.pk).update(is_superuser=True)
-    imported(alices, json_file([gpt_turn()]))
-    previewed(alices, json_file(many(1)))
+    import_all(alices, json_file([gpt_turn()]))
+    preview_import(alices, json_file(many(1)))
     erase([alice])
     assert not Import.objects.exists()
     assert not Conversation.objects.exists()
@@ -310,7 +310,7 @@ def test_erasing_a_person_erases_their_imports(alice: User, alices: Client, bob:
 
 
 def test_acts_that_come_too_late_change_nothing(alices: Client) -> None:
-    job = imported(alices, json_file([gpt_turn()]))
+    job = import_all(alices, json_file([gpt_turn()]))
     for act in ("start", "cancel", "retry"):
         answer = alices.post(f"/imports/{job.pk}/{act}/", follow=True)
         assert b"import" in answer.content
@@ -321,5 +321,5 @@ def test_acts_that_come_too_late_change_nothing(alices: Client) -> None:
 
 def test_nothing_is_written_outside_of_the_storage(alices: Client, settings: Settings) -> None:
     before = set(Path(settings.DATA_DIR).rglob("*"))
-    previewed(alices, io.BytesIO(archived_elsewhere()), fails=True)
-    assert {one for one in Path(settings.DATA_DIR).rglob("*") if "db" not in one.name} <= before
+    preview_import(alices, io.BytesIO(archived_elsewhere()), fails=True)
+    assert {path for path in Path(settings.DATA_DIR).rglob("*") if "db" not in path.name} <= before

@@ -52,14 +52,14 @@ def test_an_import_outlives_servers_and_stores_and_indexes_each_chat_once(
     server: Server, alice: Person
 ) -> None:
     with server.visit(alice) as client:
-        path = begun(client)
+        path = begin_import(client)
         server.stop()
-    before = counted(server, alice)
+    before = count_rows(server, alice)
     assert 0 < before[0] < CHATS
     server.start()
     server.run(UNTIL.format(alice, "", before[1] + 1))
     server.kill()
-    stored = counted(server, alice)
+    stored = count_rows(server, alice)
     assert before[0] < stored[0] < CHATS
     server.start()
     server.run(UNTIL.format(alice, "", stored[1] + 1))
@@ -67,11 +67,11 @@ def test_an_import_outlives_servers_and_stores_and_indexes_each_chat_once(
     server.run(UNTIL.format(alice, "indexed_at__isnull=False", 2 * CHATS))
     server.resume()
     with server.visit(alice) as client:
-        until(client, path, lambda told: told["has_ended"] and told["state"] == "done")
-    assert counted(server, alice) == [CHATS, 2 * CHATS, CHATS]
+        until(client, path, lambda progress: progress["has_ended"] and progress["state"] == "done")
+    assert count_rows(server, alice) == [CHATS, 2 * CHATS, CHATS]
 
 
-def counted(server: Server, person: Person) -> list[int]:
+def count_rows(server: Server, person: Person) -> list[int]:
     """Count the stored chats and messages, and the chats that the import reports."""
     counts: list[int] = json.loads(server.run(COUNTED.format(person)))
     return counts
@@ -81,49 +81,51 @@ def test_an_import_fails_with_a_sentence_if_its_process_is_killed(
     server: Server, alice: Person
 ) -> None:
     with server.visit(alice) as client:
-        path = begun(client)
+        path = begin_import(client)
         pids = re.findall(r"Background jobs run in process (\d+)", server.log)
         os.kill(int(pids[-1]), SIGKILL)
-        until(client, path, lambda told: told["state"] == "failed")
+        until(client, path, lambda progress: progress["state"] == "failed")
         assert BROKEN in unescape(client.get(path).text)
         server.wait_for(r"The process for background jobs ended with -9")
 
 
-def begun(client: httpx.Client) -> str:
+def begin_import(client: httpx.Client) -> str:
     """Begin to import many chats, and wait until some are stored; return the import's address."""
-    path = uploaded(client, json.dumps(many(CHATS)).encode())
-    until(client, path, lambda told: told["has_ended"])
-    posted(client, f"{path}start/")
-    until(client, path, lambda told: 0 < (told["percent"] or 0) < 100)
+    path = upload_export(client, json.dumps(many(CHATS)).encode())
+    until(client, path, lambda progress: progress["has_ended"])
+    post_form(client, f"{path}start/")
+    until(client, path, lambda progress: 0 < (progress["percent"] or 0) < 100)
     return path
 
 
-def uploaded(client: httpx.Client, data: bytes) -> str:
+def upload_export(client: httpx.Client, data: bytes) -> str:
     """Upload an export; return the address of its import."""
     client.get("/imports/").raise_for_status()
-    told = posted(client, "/imports/upload/", name="chats.json", size=str(len(data))).json()
-    [file] = told["files"]
+    upload_state = post_form(
+        client, "/imports/upload/", name="chats.json", size=str(len(data))
+    ).json()
+    [file] = upload_state["files"]
     parts = io.BytesIO(data)
     offset = 0
-    while part := parts.read(told["part"]):
-        headers = token_of(client) | {
+    while part := parts.read(upload_state["part"]):
+        headers = build_token_header(client) | {
             "Upload-Offset": str(offset),
             "Content-Type": "application/octet-stream",
         }
         answer = client.patch(f"/imports/files/{file['id']}/part/", content=part, headers=headers)
         answer.raise_for_status()
         offset += len(part)
-    path: str = posted(client, f"/imports/read/{told['batch']}/").json()["url"]
+    path: str = post_form(client, f"/imports/read/{upload_state['batch']}/").json()["url"]
     return path
 
 
-def posted(client: httpx.Client, path: str, **fields: str) -> httpx.Response:
-    answer = client.post(path, data=fields, headers=token_of(client))
+def post_form(client: httpx.Client, path: str, **fields: str) -> httpx.Response:
+    answer = client.post(path, data=fields, headers=build_token_header(client))
     assert answer.status_code < 400, answer.text
     return answer
 
 
-def token_of(client: httpx.Client) -> dict[str, str]:
+def build_token_header(client: httpx.Client) -> dict[str, str]:
     return {"X-CSRFToken": client.cookies.get("csrftoken") or ""}
 
 

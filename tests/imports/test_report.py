@@ -11,22 +11,22 @@ from pytest_django import DjangoAssertNumQueries
 
 from chatapp.imports.project_names import ProjectNames
 from chatapp.models import Import, User
-from chatapp.models.conversations.conversation import IMPORTED_FROM
-from chatapp.models.files.import_files import KEPT
+from chatapp.models.conversations.conversation import IMPORT_SOURCES
+from chatapp.models.files.import_files import LIFETIME
 from chatapp.models.imports.imports import FORMAT_LENGTH
 from chatapp.transfer import Format
 from chatapp.transfer.formats.parts import DAMAGED_MESSAGE
 from tests.conftest import signed_in
-from tests.imports.uploading import chat_of, imported, outline, previewed, run_jobs
+from tests.imports.uploading import get_chat, import_all, outline, preview_import, run_jobs
 from tests.transfer.samples import (
     TURNS,
+    build_zip,
     claude_turn,
     gpt_chat,
     gpt_message,
     gpt_turn,
     json_file,
     only,
-    zipped,
 )
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -38,7 +38,7 @@ def alices(alice: User, disk: Storage) -> Client:
     return signed_in(alice)
 
 
-def page_of(client: Client, job: Import) -> str:
+def get_page(client: Client, job: Import) -> str:
     return " ".join(client.get(job.get_absolute_url()).content.decode().split())
 
 
@@ -46,11 +46,11 @@ def page_of(client: Client, job: Import) -> str:
 def test_chats_of_each_app_are_stored_with_its_name(
     format: Format, alice: User, alices: Client
 ) -> None:
-    imported(alices, json_file(TURNS[format]()))
+    import_all(alices, json_file(TURNS[format]()))
     chat = alice.conversations.get()
     assert [role for role, _ in outline(chat)] == ["user", "assistant"]
     assert chat.imported_from == format
-    assert chat.imported_from_label == IMPORTED_FROM[format]
+    assert chat.imported_from_label == IMPORT_SOURCES[format]
     assert len(format) <= FORMAT_LENGTH
 
 
@@ -67,9 +67,9 @@ def with_picture(**others: Any) -> dict[str, Any]:
 
 
 def test_a_missing_picture_is_named_once(alices: Client) -> None:
-    job = imported(alices, json_file([with_picture()]))
+    job = import_all(alices, json_file([with_picture()]))
     assert job.result["reasons"] == {MISSING: [1, ["Bread: receipt.png"]]}
-    again = previewed(alices, json_file([with_picture()]))
+    again = preview_import(alices, json_file([with_picture()]))
     assert again.preview["reasons"] == {MISSING: [1, ["Bread: receipt.png"]]}
     assert again.preview["missing_files"] == 1
 
@@ -83,13 +83,13 @@ def test_damaged_parts_are_named_with_their_places_and_the_others_imported(
         "conversations-000.json": [damaged, 5],
         "conversations-001.json": b'[{"title": "Broken", "mapping": {,}}]',
     }
-    job = imported(alices, zipped(members))
+    job = import_all(alices, build_zip(members))
     assert job.result["reasons"] == {
         DAMAGED_MESSAGE: [1, ["Bread, message x"]],
         "It is a single value, not a chat.": [1, ["entry 2 of “conversations-000.json”"]],
         "Its JSON is damaged.": [1, ["entry 1 of “conversations-001.json”"]],
     }
-    assert len(outline(chat_of(alice))) == 2
+    assert len(outline(get_chat(alice))) == 2
 
 
 def test_the_report_says_what_was_in_the_export_besides_chats(alices: Client) -> None:
@@ -98,28 +98,30 @@ def test_the_report_says_what_was_in_the_export_besides_chats(alices: Client) ->
         "projects.json": [{"uuid": "p", "name": "Toys", "docs": [{"filename": "a.md"}]}],
         "memories.json": [{"conversations_memory": "Likes kites."}],
     }
-    job = previewed(alices, zipped(members))
+    job = preview_import(alices, build_zip(members))
     documents = "Documents of Claude's projects are not imported: 1 in “Toys”."
-    assert documents.replace("'", "&#39;") in page_of(alices, job)
+    assert documents.replace("'", "&#39;") in get_page(alices, job)
     alices.post(f"/imports/{job.pk}/start/")
     run_jobs()
     job.refresh_from_db()
     assert documents in job.result["notes"]
     assert len(job.result["notes"]) == 2
-    assert documents.replace("'", "&#39;") in page_of(alices, job)
+    assert documents.replace("'", "&#39;") in get_page(alices, job)
 
 
 def test_an_uploaded_file_is_named_by_the_name_it_has_there(alices: Client) -> None:
-    job = previewed(alices, json_file([gpt_turn(), 5]), "chats of 2025.json")
+    job = preview_import(alices, json_file([gpt_turn(), 5]), "chats of 2025.json")
     [[_, places]] = job.preview["reasons"].values()
     assert places == ["entry 2 of “chats of 2025.json”"]
 
 
 def test_an_old_report_forgets_names(alices: Client) -> None:
-    job = imported(alices, zipped({"conversations.json": [with_picture()], "secret.txt": b"x"}))
+    job = import_all(
+        alices, build_zip({"conversations.json": [with_picture()], "secret.txt": b"x"})
+    )
     assert job.result["notes"]
-    Import.objects.update(ended_at=timezone.now() - KEPT - timedelta(days=1))
-    assert Import.objects.all().forget_one()
+    Import.objects.update(ended_at=timezone.now() - LIFETIME - timedelta(days=1))
+    assert Import.objects.all().forget_old_report()
     job.refresh_from_db()
     assert job.result["reasons"] == {MISSING: [1, []]}
     assert "notes" not in job.result
@@ -132,11 +134,11 @@ def test_unnamed_projects_never_take_the_name_of_another(alice: User, alices: Cl
         gpt_turn(conversation_id="b", title="B", gizmo_id="g-p-2"),
         gpt_turn(conversation_id="c", title="C", gizmo_id="g-p-1"),
     ]
-    job = previewed(alices, json_file(chats))
+    job = preview_import(alices, json_file(chats))
     assert job.preview["folders"] == {"ChatGPT project 2": 2, "ChatGPT project 3": 1}
     alices.post(f"/imports/{job.pk}/start/", {"makes_projects": "on"})
     run_jobs()
-    names = {title: chat_of(alice, title).project for title in "ABC"}
+    names = {title: get_chat(alice, title).project for title in "ABC"}
     assert {title: project and project.name for title, project in names.items()} == {
         "A": "ChatGPT project 2",
         "B": "ChatGPT project 3",
@@ -156,11 +158,11 @@ def test_names_are_looked_up_once_for_all_folders(
 
 
 def test_a_project_keeps_the_name_it_was_given_here(alice: User, alices: Client) -> None:
-    imported(alices, json_file([gpt_turn(gizmo_id="g-p-1")]), makes_projects="on")
+    import_all(alices, json_file([gpt_turn(gizmo_id="g-p-1")]), makes_projects="on")
     alice.projects.update(name="Baking")
     later = gpt_turn(conversation_id="b", title="B", gizmo_id="g-p-1")
-    job = previewed(alices, json_file([later]))
+    job = preview_import(alices, json_file([later]))
     assert job.preview["folders"] == {"Baking": 1}
     alices.post(f"/imports/{job.pk}/start/", {"makes_projects": "on"})
     run_jobs()
-    assert chat_of(alice, "B").project == alice.projects.get()
+    assert get_chat(alice, "B").project == alice.projects.get()

@@ -1,4 +1,4 @@
-"""What our own exports have comes back when another person imports them."""
+"""The content of our own exports comes back when another person imports them."""
 
 import json
 import tempfile
@@ -17,8 +17,8 @@ from django.test import AsyncClient
 from pytest_django import Settings
 
 from chatapp.accounts.erasing import erase
-from chatapp.exports.writing import chats_of, written
-from chatapp.files.reading import content_of
+from chatapp.exports.writing import build_export, list_chats
+from chatapp.files.reading import get_or_read_content
 from chatapp.imports.own_settings import LONG, NO_MODEL
 from chatapp.models import (
     AccessRule,
@@ -46,7 +46,7 @@ from chatapp.models.conversations.exports import ExportFormat, ExportScope
 from chatapp.models.conversations.extras import Extras
 from chatapp.models.conversations.failed_models import FailedModel
 from chatapp.models.conversations.rounds import Round, RunState, ToolRun
-from chatapp.models.library.file_sets import check_room, stored_bytes_of
+from chatapp.models.library.file_sets import check_room, sum_stored_bytes
 from chatapp.models.library.sharing import Level
 from chatapp.transfer.formats.own import PRESET_KEPT, PRESET_MISSING
 from chatapp.upstream.wire.errors import ErrorKind
@@ -54,8 +54,8 @@ from chatapp.upstream.wire.reply import Ending
 from chatapp.upstream.wire.sources import Source
 from tests.conftest import signed_in
 from tests.documents.files import image, pdf
-from tests.imports.uploading import imported
-from tests.support.stored import end, reply_of
+from tests.imports.uploading import import_all
+from tests.support.stored import build_reply, end
 from tests.transfer.samples import json_file, own_turn
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -81,27 +81,28 @@ def on_disk(disk: Storage) -> Storage:
 
 
 @pytest.fixture
-def connected(db: None) -> Upstream:
+def saved_upstream(db: None) -> Upstream:
     """An upstream that can't be reached, since pages are got outside of an event loop."""
     return Upstream.objects.create(name="Fake", base_url="http://127.0.0.1:9/v1")
 
 
 @pytest.fixture
-def stars(alice: User, connected: Upstream) -> Conversation:
+def stars(alice: User, saved_upstream: Upstream) -> Conversation:
     """A chat of Alice with something in each field of the format."""
     sky = Project.objects.create(user=alice, name="Sky")
     chat = Conversation.objects.create(
         user=alice, title="Stars", project=sky, is_pinned=True, archived_at=AT, updated_at=AT
     )
-    settings = ChatSettings.of(chat)
+    settings = ChatSettings.for_conversation(chat)
     settings.set_own("Be exact.", {"temperature": 0.5, "seed": 7, "extra": {"top_k": 2}})
-    model = ModelChoice(connected.pk, "m")
+    model = ModelChoice(saved_upstream.pk, "m")
     settings.set_own("Be exact, and short.", {"temperature": 0.9}, model)
     settings.store()
-    asked = [
-        RequestSettings.imported(chat, said, {"temperature": 0.5}) for said in ("Be exact.", "")
+    request_settings = [
+        RequestSettings.get_or_create_imported(chat, instructions, {"temperature": 0.5})
+        for instructions in ("Be exact.", "")
     ]
-    prompt = _said(chat, "Far?", None, 0)
+    prompt = _create_prompt(chat, "Far?", None, 0)
     _attach(prompt, "distances.txt", b"Vega 25, Deneb 2,600")
     _attach(prompt, "atlas.pdf", pdf(["One", "Two", "Three"]), first_page=2, last_page=3)
     _attach(prompt, "sky.png", image("PNG"), alt="The sky at night")
@@ -109,15 +110,17 @@ def stars(alice: User, connected: Upstream) -> Conversation:
     Attachment.objects.filter(pk=gone.pk).update(file=None)
     run = ToolRun("call_1", "look", '{"x": 1}', RunState.FAILED, "nothing")
     first = _reply(
-        chat, connected, prompt, "25 light-years.", 1,
+        chat, saved_upstream, prompt, "25 light-years.", 1,
         earlier_rounds=[Round("Hm.", "I look.", tool_runs=[run]).as_record()],
         reasoning="So.",
         extras_record=Extras(
             (Source("https://vega.example/", "Vega"),), 3, has_sound=True, image_count=2,
             expired_images=1, left_out={"video": 2},
         ).as_record(),
-        request_settings=asked[0],
-        failed_models_record=[FailedModel(connected.pk, "x", "X", "rate_limited", 429).as_record()],
+        request_settings=request_settings[0],
+        failed_models_record=[
+            FailedModel(saved_upstream.pk, "x", "X", "rate_limited", 429).as_record()
+        ],
         choice=1,
         finish_reason="stop",
         moderation=MODERATION,
@@ -135,25 +138,25 @@ def stars(alice: User, connected: Upstream) -> Conversation:
         message=first, user=alice, provenance="reported", prompt_tokens=3, completion_tokens=4,
         total_tokens=7, model="m", booked_at=AT, cost=1_500_000,
     )  # fmt: skip
-    then = _said(chat, "And Deneb?", first, 2)
+    then = _create_prompt(chat, "And Deneb?", first, 2)
     half = ToolRun("call_2", "look", "{}", RunState.CANCELLED, "Too late")
     stopped = _reply(
-        chat, connected, then, "About", 3, ending=Ending.STOPPED, tool_runs=[half.as_record()],
-        request_settings=asked[0],
+        chat, saved_upstream, then, "About", 3, ending=Ending.STOPPED, tool_runs=[half.as_record()],
+        request_settings=request_settings[0],
     )  # fmt: skip
     onwards = chat.messages.create(
         parent=stopped, role="user", is_continuation=True, created_at=AT + timedelta(minutes=4)
     )
     done = ToolRun("call_3", "look", "{}", RunState.DONE, "2,600")
     _reply(
-        chat, connected, onwards, "", 5, ending=Ending.FAILED,
+        chat, saved_upstream, onwards, "", 5, ending=Ending.FAILED,
         earlier_rounds=[Round("", "I look.", tool_runs=[done]).as_record()],
         error={"kind": str(ErrorKind.RATE_LIMITED), "message": "Slow down"},
-        request_settings=asked[1],
+        request_settings=request_settings[1],
     )  # fmt: skip
-    other = _reply(chat, connected, prompt, "Very far.", 6)
+    other = _reply(chat, saved_upstream, prompt, "Very far.", 6)
     ContextCut.objects.create(
-        conversation=chat, message=other, summary="It is far.", upstream=connected, model="m",
+        conversation=chat, message=other, summary="It is far.", upstream=saved_upstream, model="m",
         is_edited=True, created_at=AT,
     )  # fmt: skip
     ContextCut.objects.create(conversation=chat, message=first, is_lifted=True, created_at=AT)
@@ -178,7 +181,7 @@ MODERATION = {
 }
 
 
-def _said(chat: Conversation, text: str, parent: Message | None, minutes: int) -> Message:
+def _create_prompt(chat: Conversation, text: str, parent: Message | None, minutes: int) -> Message:
     at = AT + timedelta(minutes=minutes)
     return chat.messages.create(parent=parent, role="user", content=text, created_at=at)
 
@@ -201,7 +204,9 @@ def _attach(message: Message, name: str, data: bytes, **others: Any) -> Attachme
     with tempfile.TemporaryFile() as file:
         file.write(data)
         file.flush()
-        content = content_of(cast(BufferedIOBase, file), name, message.conversation.user_id)
+        content = get_or_read_content(
+            cast(BufferedIOBase, file), name, message.conversation.user_id
+        )
     message.file_count += 1
     message.save()
     return Attachment.objects.create(
@@ -217,15 +222,15 @@ def _attach(message: Message, name: str, data: bytes, **others: Any) -> Attachme
     )
 
 
-def exported(person: User) -> bytes:
+def export_chats(person: User) -> bytes:
     """Return the JSON of all chats of a person, with files."""
     export = ChatExport(
         user=person, format=ExportFormat.JSON, scope=ExportScope.EVERYTHING, with_files=True
     )
-    return b"".join(written(export, chats_of(export)).pieces)
+    return b"".join(build_export(export, list_chats(export)).pieces)
 
 
-def archived(person: User) -> bytes:
+def build_archive(person: User) -> bytes:
     """Return the archive of a person's data."""
     client = AsyncClient(headers={"host": "localhost"})
     client.cookies = signed_in(person, confirmed=True).cookies
@@ -243,80 +248,93 @@ def forget_files() -> None:
         model._default_manager.all().delete()
 
 
-def compared(export: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
+def normalise_export(export: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
     """Return the chat of an export, with names in place of ids, and the contents of its files."""
     with ZipFile(BytesIO(export)) as archive:
         [line] = archive.read("conversations.jsonl").splitlines()
         index = json.loads(archive.read("files.json"))
-        contents = {one["name"]: archive.read(one["path"]) for one in index if "path" in one}
+        contents = {
+            entry["name"]: archive.read(entry["path"]) for entry in index if "path" in entry
+        }
     chat = json.loads(line)
-    names = {one["id"]: f"{one['role']} {one.get('content')}" for one in chat["messages"]}
+    names = {
+        chat_message["id"]: f"{chat_message['role']} {chat_message.get('content')}"
+        for chat_message in chat["messages"]
+    }
     assert len(set(names.values())) == len(names)
-    asked = {one.pop("id"): one["instructions"] for one in chat["request_settings"]}
+    instructions_by_id = {
+        settings.pop("id"): settings["instructions"] for settings in chat["request_settings"]
+    }
     for message in chat["messages"]:
-        for one in message.get("images", ()):
-            one["id"] = one["id"].removeprefix(message["id"])
-        for one in message.get("files", ()):
-            one.pop("id")
-        for one in message.get("failed_models", ()):
+        for part in message.get("images", ()):
+            part["id"] = part["id"].removeprefix(message["id"])
+        for part in message.get("files", ()):
+            part.pop("id")
+        for part in message.get("failed_models", ()):
             for field in OTHER_IN_FAILED_MODELS:
-                one.pop(field)
+                part.pop(field)
         message["name"] = names[message["id"]]
         message["parent"] = names.get(message.get("parent"))
         if key := message.get("request_settings"):
-            message["request_settings"] = asked[key]
+            message["request_settings"] = instructions_by_id[key]
         for field in OTHER_IN_MESSAGES:
             message.pop(field, None)
         message.get("extras", {}).pop("imported_usage", None)
-    chat["messages"].sort(key=lambda one: one["name"])
-    chat["request_settings"].sort(key=lambda one: one["instructions"])
+    chat["messages"].sort(key=lambda record: record["name"])
+    chat["request_settings"].sort(key=lambda record: record["instructions"])
     chat["active_leaf"] = names[chat["active_leaf"]]
-    for one in chat["left_out"]:
-        one["through"] = names[one["through"]]
-    chat["left_out"].sort(key=lambda one: one["through"])
+    for part in chat["left_out"]:
+        part["through"] = names[part["through"]]
+    chat["left_out"].sort(key=lambda record: record["through"])
     for field in OTHER_IN_CHATS:
         chat.pop(field)
     return chat, contents
 
 
-@pytest.mark.parametrize("export_of", [exported, archived])
+@pytest.mark.parametrize("export_of", [export_chats, build_archive])
 def test_another_person_gets_all_that_an_export_has(
     export_of: Callable[[User], bytes], alice: User, bob: User, stars: Conversation
 ) -> None:
     export = export_of(alice)
-    before, contents = compared(exported(alice))
+    before, contents = normalise_export(export_chats(alice))
     forget_files()
-    job = imported(signed_in(bob), BytesIO(export), makes_projects="on")
+    job = import_all(signed_in(bob), BytesIO(export), makes_projects="on")
     assert (job.result["chats"], job.result["skipped"]) == (1, 0)
-    after, same_contents = compared(exported(bob))
+    after, same_contents = normalise_export(export_chats(bob))
     assert after == before
     assert same_contents == contents
     assert set(job.result["reasons"]) == {"The file had been deleted by the retention period."}
 
 
 @pytest.fixture
-def poem(alice: User, olive: User, connected: Upstream) -> Conversation:
+def poem(alice: User, olive: User, saved_upstream: Upstream) -> Conversation:
     """A chat of Alice with a preset of Olive."""
     content = {"system_prompt": "Rhyme.", "parameters": {"seed": 3}}
     preset = Preset.start(olive, name="Poet", **content)
     preset.share(None, Level.READ, olive)
-    model = ModelChoice(connected.pk, "m")
+    model = ModelChoice(saved_upstream.pk, "m")
     turn = Prompt("Why?", model, preset=preset.pk).store(alice, uuid4())
-    end(turn.reply, reply_of("So."))
+    end(turn.reply, build_reply("So."))
     return turn.conversation
 
 
 def test_what_a_chat_had_of_a_preset_becomes_its_own(
     alice: User, bob: User, poem: Conversation
 ) -> None:
-    job = imported(signed_in(bob), BytesIO(exported(alice)))
-    settings = ChatSettings.of(bob.conversations.get())
+    job = import_all(signed_in(bob), BytesIO(export_chats(alice)))
+    settings = ChatSettings.for_conversation(bob.conversations.get())
     assert (settings.preset, settings.system_prompt) == (None, "Rhyme.")
     assert settings.parameters == {"seed": 3}
     assert list(job.result["reasons"]) == [PRESET_KEPT]
-    asked = Message.objects.get(conversation__user=bob, role="assistant").request_settings
-    assert asked
-    assert (asked.instructions, asked.preset_version, asked.has_preset) == ("Rhyme.", None, False)
+    request_settings = Message.objects.get(
+        conversation__user=bob, role="assistant"
+    ).request_settings
+    assert request_settings
+    assert (
+        request_settings.instructions,
+        request_settings.preset_version,
+        request_settings.has_preset,
+    ) == ("Rhyme.", None, False)
 
 
 def test_what_a_person_could_only_use_of_a_preset_does_not_come_along(
@@ -324,40 +342,42 @@ def test_what_a_person_could_only_use_of_a_preset_does_not_come_along(
 ) -> None:
     preset = Preset.objects.get()
     preset.share(None, Level.USE, preset.owner)
-    export = exported(alice)
+    export = export_chats(alice)
     assert b"Rhyme" not in export
-    job = imported(signed_in(bob), BytesIO(export))
+    job = import_all(signed_in(bob), BytesIO(export))
     chat = bob.conversations.get()
-    assert ChatSettings.of(chat).is_new
+    assert ChatSettings.for_conversation(chat).is_new
     assert not RequestSettings.objects.filter(conversation=chat).exists()
     assert list(job.result["reasons"]) == [PRESET_MISSING]
 
 
 def test_settings_of_models_come_only_if_the_person_has_these_models(
-    alice: User, bob: User, connected: Upstream, stars: Conversation
+    alice: User, bob: User, saved_upstream: Upstream, stars: Conversation
 ) -> None:
-    export = exported(alice)
-    AccessRule.objects.create(upstream=connected, model="m").groups.add(
+    export = export_chats(alice)
+    AccessRule.objects.create(upstream=saved_upstream, model="m").groups.add(
         Group.objects.create(name="Astronomers")
     )
-    job = imported(signed_in(bob), BytesIO(export))
+    job = import_all(signed_in(bob), BytesIO(export))
     chat = bob.conversations.get()
-    assert ChatSettings.of(chat).by_model is None
-    assert [one.upstream for one in ContextCut.objects.filter(conversation=chat)] == [None, None]
+    assert ChatSettings.for_conversation(chat).by_model is None
+    assert [cut.upstream for cut in ContextCut.objects.filter(conversation=chat)] == [None, None]
     assert NO_MODEL in job.result["reasons"]
 
 
 def test_images_of_imported_replies_count_as_the_persons_files_until_they_are_erased(
     alice: User, bob: User, stars: Conversation, settings: Settings
 ) -> None:
-    export = exported(alice)
+    export = export_chats(alice)
     stars.delete()
     Attachment.objects.all().delete()
-    imported(signed_in(bob), BytesIO(export))
-    of_images = sum(one.file.size for one in ReplyImage.objects.all() if one.file)
+    import_all(signed_in(bob), BytesIO(export))
+    of_images = sum(
+        reply_image.file.size for reply_image in ReplyImage.objects.all() if reply_image.file
+    )
     attached = StoredFile.objects.filter(attachments__user=bob).distinct()
     assert of_images
-    assert stored_bytes_of(bob) == of_images + sum(one.size for one in attached)
+    assert sum_stored_bytes(bob) == of_images + sum(attachment.size for attachment in attached)
     Attachment.objects.all().delete()
     settings.CHATAPP_FILE_BYTES_PER_PERSON = of_images
     with pytest.raises(Refused):
@@ -369,23 +389,23 @@ def test_images_of_imported_replies_count_as_the_persons_files_until_they_are_er
 
 def page_with(reply: Message, person: User) -> str:
     """Return the page of the branch that ends with a reply."""
-    reply.conversation.read(reply.pk)
+    reply.conversation.activate_branch(reply.pk)
     return " ".join(signed_in(person).get(reply.conversation.get_absolute_url()).text.split())
 
 
 def test_nobody_is_asked_again_in_place_of_an_imported_model_that_failed(
     alice: User, bob: User, stars: Conversation
 ) -> None:
-    imported(signed_in(bob), BytesIO(exported(alice)))
+    import_all(signed_in(bob), BytesIO(export_chats(alice)))
     replies = Message.objects.filter(conversation__user=bob, role="assistant")
-    assert {one.chosen_model for one in replies} == {None}
-    assert [one.failed_models[0].name for one in replies if one.failed_models] == ["X"]
+    assert {reply.chosen_model for reply in replies} == {None}
+    assert [reply.failed_models[0].name for reply in replies if reply.failed_models] == ["X"]
 
 
 def test_what_a_provider_flagged_elsewhere_flags_nothing_here(
     alice: User, bob: User, stars: Conversation
 ) -> None:
-    imported(signed_in(bob), BytesIO(exported(alice)))
+    import_all(signed_in(bob), BytesIO(export_chats(alice)))
     Feedback.objects.all().delete()
     chat = bob.conversations.get()
     assert not chat.messages.filter(is_flagged=True).exists()
@@ -399,13 +419,18 @@ def test_what_a_provider_flagged_elsewhere_flags_nothing_here(
 def test_keys_of_another_persons_rows_lead_nowhere(
     alice: User, bob: User, stars: Conversation
 ) -> None:
-    [asked, *_] = RequestSettings.objects.filter(conversation=stars)
+    [settings, *_] = RequestSettings.objects.filter(conversation=stars)
     reply = stars.messages.filter(role="assistant")[0]
     chat = own_turn(version=1, active_leaf=str(reply.pk))
-    chat["left_out"] = [{"through": one, "summary": "x"} for one in (str(reply.pk), "p", "r", "r")]
-    chat["messages"][1] |= {"request_settings": str(asked.pk), "images": [{"id": f"{reply.pk}-0"}]}
+    chat["left_out"] = [
+        {"through": through, "summary": "x"} for through in (str(reply.pk), "p", "r", "r")
+    ]
+    chat["messages"][1] |= {
+        "request_settings": str(settings.pk),
+        "images": [{"id": f"{reply.pk}-0"}],
+    }
     chat["model_settings"] = [{"upstream": "Fake", "model": "m", "system_prompt": ""}] * 200
-    imported(signed_in(bob), json_file([chat]))
+    import_all(signed_in(bob), json_file([chat]))
     mine = bob.conversations.get()
     stored = mine.messages.get(role="assistant")
     assert (stored.request_settings, stored.images.count(), mine.active_leaf) == (
@@ -413,9 +438,9 @@ def test_keys_of_another_persons_rows_lead_nowhere(
         0,
         stored.pk,
     )
-    assert [one.message for one in ContextCut.objects.filter(conversation=mine)] == [stored]
+    assert [cut.message for cut in ContextCut.objects.filter(conversation=mine)] == [stored]
     assert stars.context_cuts.count() == 2
-    assert len(ChatSettings.of(mine).by_model or ()) == 1
+    assert len(ChatSettings.for_conversation(mine).by_model or ()) == 1
 
 
 def test_settings_and_summaries_are_shortened_and_count_as_stored(bob: User) -> None:
@@ -426,26 +451,32 @@ def test_settings_and_summaries_are_shortened_and_count_as_stored(bob: User) -> 
         left_out=[{"through": "r", "summary": "c" * 10**6}],
     )
     chat["messages"][1]["request_settings"] = "s"
-    job = imported(signed_in(bob), json_file([chat]))
+    job = import_all(signed_in(bob), json_file([chat]))
     mine = bob.conversations.get()
-    [asked, cut] = RequestSettings.objects.get(), ContextCut.objects.get()
-    kept = [ChatSettings.of(mine).instructions, asked.instructions, cut.summary]
-    assert [len(one) for one in kept] == [20_000, 100_000, 20_000]
-    assert mine.stored_bytes > sum(map(len, kept))
+    [settings, cut] = RequestSettings.objects.get(), ContextCut.objects.get()
+    shortened_texts = [
+        ChatSettings.for_conversation(mine).instructions,
+        settings.instructions,
+        cut.summary,
+    ]
+    assert [len(text) for text in shortened_texts] == [20_000, 100_000, 20_000]
+    assert mine.stored_bytes > sum(map(len, shortened_texts))
     assert LONG in job.result["reasons"]
 
 
 def test_tokens_that_were_spent_elsewhere_are_shown_and_counted_nowhere(
     alice: User, bob: User, stars: Conversation
 ) -> None:
-    imported(signed_in(bob), BytesIO(exported(alice)))
+    import_all(signed_in(bob), BytesIO(export_chats(alice)))
     chat = Conversation.objects.with_usage().get(user=bob)
     assert (chat.reply_count, chat.total_tokens, chat.total_cost) == (0, 0, 0)
     assert not Usage.objects.filter(user=bob).exists()
     page = page_with(chat.messages.get(content="25 light-years."), bob)
     assert "Imported, and not counted here: 3 in, 4 out (reported)" in page
-    again = json.loads(ZipFile(BytesIO(exported(bob))).read("conversations.jsonl"))
-    usages = [one["extras"]["imported_usage"] for one in again["messages"] if "extras" in one]
+    again = json.loads(ZipFile(BytesIO(export_chats(bob))).read("conversations.jsonl"))
+    usages = [
+        message["extras"]["imported_usage"] for message in again["messages"] if "extras" in message
+    ]
     assert usages == [
         {
             "provenance": "reported",

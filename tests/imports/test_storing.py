@@ -20,7 +20,7 @@ from chatapp.imports import uploads, watching
 from chatapp.imports.exports import LOST
 from chatapp.imports.figures import MAX_KINDS, OTHER_PARTS, count_parts
 from chatapp.imports.files import DAMAGED, NOT_STORED
-from chatapp.imports.previewing import here_of
+from chatapp.imports.previewing import get_import_status
 from chatapp.imports.storing import TOO_LONG, Storer, store
 from chatapp.models import (
     Attachment,
@@ -39,7 +39,7 @@ from chatapp.models import (
     User,
     index_some,
 )
-from chatapp.models.conversations.conversation import IMPORTED_FROM
+from chatapp.models.conversations.conversation import IMPORT_SOURCES
 from chatapp.models.files import storage
 from chatapp.models.imports.imports import Phase
 from chatapp.models.platform.jobs import JobFailed, JobLost, JobState
@@ -48,16 +48,16 @@ from chatapp.realtime.worker import jobs
 from chatapp.transfer import Format
 from tests.conftest import signed_in
 from tests.imports.uploading import (
-    chat_of,
-    imported,
+    get_chat,
+    import_all,
     longer,
     many,
     outline,
-    previewed,
+    preview_import,
     run_jobs,
 )
-from tests.support.stored import answered
-from tests.transfer.samples import gpt_chat, gpt_message, gpt_turn, json_file, zipped
+from tests.support.stored import store_turn
+from tests.transfer.samples import build_zip, gpt_chat, gpt_message, gpt_turn, json_file
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -80,8 +80,8 @@ def test_a_chat_comes_with_its_branches_dates_and_models(alice: User, alices: Cl
         ("a1", "u1", gpt_message("assistant", "About an hour.")),
         ("a2", "u1", gpt_message("assistant", "Two hours.")),
     ]
-    job = imported(alices, json_file([gpt_chat(nodes, is_archived=True)]))
-    chat = chat_of(alice)
+    job = import_all(alices, json_file([gpt_chat(nodes, is_archived=True)]))
+    chat = get_chat(alice)
     assert (job.phase, job.state, job.result["chats"]) == (Phase.STORED, JobState.DONE, 1)
     assert outline(chat) == [
         ("user", "How long does dough rest?"),
@@ -117,16 +117,16 @@ def test_reasoning_tools_sources_and_feedback_come_along(alice: User, alices: Cl
     ]
     feedback = [{"id": "a1", "rating": "thumbs_down", "content": '{"text": "no"}'}]
     members = {"conversations.json": [gpt_chat(nodes)], "message_feedback.json": feedback}
-    imported(alices, zipped(members))
-    reply = chat_of(alice).messages.get(role="assistant")
-    asked, last = reply.rounds
-    assert (asked.reasoning, asked.tool_runs[0].name, asked.tool_runs[0].result) == (
+    import_all(alices, build_zip(members))
+    reply = get_chat(alice).messages.get(role="assistant")
+    first, last = reply.rounds
+    assert (first.reasoning, first.tool_runs[0].name, first.tool_runs[0].result) == (
         "Hmm",
         "python",
         "42",
     )
     assert (last.content, reply.ending) == ("It is 42.", "length")
-    assert [one.url for one in reply.extras.sources] == ["https://x.test/"]
+    assert [source.url for source in reply.extras.sources] == ["https://x.test/"]
     assert Feedback.objects.get().rating == "down"
 
 
@@ -155,7 +155,7 @@ def test_files_are_read_as_uploads_are(alice: User, alices: Client) -> None:
         "file_b2.dat": picture(),
         "file_c3.dat": b"\x89PNG\r\n\x1a\nbroken",
     }
-    job = imported(alices, zipped(members))
+    job = import_all(alices, build_zip(members))
     attachment = Attachment.objects.get()
     assert attachment.message
     assert (attachment.name, attachment.state) == ("red.png", "ready")
@@ -181,7 +181,7 @@ def test_an_import_can_be_cancelled_while_it_waits_for_a_file(
 
     monkeypatch.setattr(reading, "import_threads", Busy())
     monkeypatch.setattr(jobs, "SAVE_SECONDS", -1.0)
-    job = imported(alices, zipped(with_picture()))
+    job = import_all(alices, build_zip(with_picture()))
     assert job.state == JobState.CANCELLED
     assert not alice.conversations.exists()
     for read_it in waiting:
@@ -190,14 +190,14 @@ def test_an_import_can_be_cancelled_while_it_waits_for_a_file(
 
 
 def test_files_that_are_damaged_in_the_archive_are_left_out(alice: User, alices: Client) -> None:
-    file = zipped(with_picture())
+    file = build_zip(with_picture())
     file.seek(0)
     content = file.read()
     with ZipFile(file) as archive:
         start = content.index(b"file_a1-red.png") + len(b"file_a1-red.png")
         end = start + archive.getinfo("file_a1-red.png").compress_size
     broken = content[: end - 4] + b"\xff" * 4 + content[end:]
-    job = imported(alices, BytesIO(broken))
+    job = import_all(alices, BytesIO(broken))
     assert (job.state, job.result["chats"]) == (JobState.DONE, 1)
     assert job.result["reasons"] == {DAMAGED: [1, ["Bread"]]}
 
@@ -209,7 +209,7 @@ def full_disk(*_: object) -> None:
 def test_an_import_stops_while_files_cannot_be_stored_and_goes_on_later(
     alice: User, alices: Client
 ) -> None:
-    job = previewed(alices, zipped(with_picture()))
+    job = preview_import(alices, build_zip(with_picture()))
     alices.post(f"/imports/{job.pk}/start/")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(storage, "write", full_disk)
@@ -231,7 +231,7 @@ def test_an_import_stops_while_the_uploaded_files_cannot_be_read_and_goes_on_lat
     file = BytesIO()
     with ZipFile(file, "w") as archive:  # not compressed
         archive.writestr("conversations.json", json.dumps(chats))
-    job = previewed(alices, file)
+    job = preview_import(alices, file)
     alices.post(f"/imports/{job.pk}/start/")
     with pytest.MonkeyPatch.context() as patch:
         names = job.files.get().part_names
@@ -249,32 +249,32 @@ def test_an_import_stops_while_the_uploaded_files_cannot_be_read_and_goes_on_lat
 
 
 def test_a_second_import_adds_nothing(alice: User, alices: Client) -> None:
-    imported(alices, json_file([gpt_turn()]))
-    chat_of(alice).rename("Bread of mine")
-    again = imported(alices, json_file([gpt_turn()]))
+    import_all(alices, json_file([gpt_turn()]))
+    get_chat(alice).rename("Bread of mine")
+    again = import_all(alices, json_file([gpt_turn()]))
     assert (again.preview["same"], again.preview["new"]) == (1, 0)
     assert (again.result["same"], again.result["chats"]) == (1, 0)
     assert Message.objects.count() == 2
 
 
 def test_a_longer_export_brings_what_is_new(alice: User, alices: Client) -> None:
-    imported(alices, json_file([gpt_turn()]))
-    job = imported(alices, json_file([longer()]))
-    chat = chat_of(alice)
+    import_all(alices, json_file([gpt_turn()]))
+    job = import_all(alices, json_file([longer()]))
+    chat = get_chat(alice)
     assert (job.result["longer"], job.result["messages"]) == (1, 2)
     assert [text for _, text in outline(chat)][2:] == ["And rye?", "Longer."]
     assert chat.active_leaf == chat.messages.last().pk  # type: ignore[union-attr]
 
 
 def test_a_longer_export_leaves_the_branch_that_was_continued_here(
-    alice: User, alices: Client, connected: Upstream
+    alice: User, alices: Client, saved_upstream: Upstream
 ) -> None:
-    imported(alices, json_file([gpt_turn()]))
-    chat = chat_of(alice)
-    mine, _ = answered(chat, connected, "And spelt?", chat.messages.last())
-    leaf = chat_of(alice).active_leaf
-    imported(alices, json_file([longer()]))
-    chat = chat_of(alice)
+    import_all(alices, json_file([gpt_turn()]))
+    chat = get_chat(alice)
+    mine, _ = store_turn(chat, saved_upstream, "And spelt?", chat.messages.last())
+    leaf = get_chat(alice).active_leaf
+    import_all(alices, json_file([longer()]))
+    chat = get_chat(alice)
     assert chat.active_leaf == leaf
     assert [text for _, text in outline(chat)] == [
         *("How long does dough rest?", "About an hour.", "And spelt?", "To And spelt?"),
@@ -284,14 +284,23 @@ def test_a_longer_export_leaves_the_branch_that_was_continued_here(
 
 
 def test_what_was_deleted_here_is_not_brought_back(alice: User, alices: Client) -> None:
-    imported(alices, json_file(many(3)))
-    chat_of(alice, "Chat 0").erase()
+    import_all(alices, json_file(many(3)))
+    get_chat(alice, "Chat 0").erase()
     Conversation.objects.filter(title="Chat 1").update(trashed_at=timezone.now())
-    chat = chat_of(alice, "Chat 2")
+    chat = get_chat(alice, "Chat 2")
     chat.messages.filter(role="assistant").delete()
-    job = imported(alices, json_file([*many(3), gpt_turn()]))
-    assert job.preview["kept_away"] == 2
-    assert len([one for one in job.result["reasons"] if "deleted it" in one or "trash" in one]) == 2
+    job = import_all(alices, json_file([*many(3), gpt_turn()]))
+    assert job.preview["trashed_or_deleted"] == 2
+    assert (
+        len(
+            [
+                reason
+                for reason in job.result["reasons"]
+                if "deleted it" in reason or "trash" in reason
+            ]
+        )
+        == 2
+    )
     assert set(alice.conversations.values_list("title", flat=True)) == {
         *("Chat 1", "Chat 2", "Bread"),
     }
@@ -303,24 +312,24 @@ def test_very_long_messages_are_shortened(
 ) -> None:
     monkeypatch.setattr("chatapp.imports.rows.MAX_PROMPT", 10)
     monkeypatch.setattr("chatapp.imports.rows.MAX_REPLY", 5)
-    job = imported(alices, json_file([gpt_turn()]))
-    assert outline(chat_of(alice)) == [("user", "How long d"), ("assistant", "About")]
+    job = import_all(alices, json_file([gpt_turn()]))
+    assert outline(get_chat(alice)) == [("user", "How long d"), ("assistant", "About")]
     assert job.result["reasons"][TOO_LONG] == [2, ["Bread"]]
 
 
 def test_folders_become_projects_if_that_is_chosen(alice: User, alices: Client) -> None:
     chats = [gpt_turn(gizmo_id="g-p-1"), *many(1)]
-    job = imported(alices, json_file(chats), makes_projects="on")
+    job = import_all(alices, json_file(chats), makes_projects="on")
     project = alice.projects.get()
     assert project.name == "ChatGPT project 1"
-    assert chat_of(alice).project == project
-    assert chat_of(alice, "Chat 0").project is None
+    assert get_chat(alice).project == project
+    assert get_chat(alice, "Chat 0").project is None
     assert job.result["projects"] == [str(project.pk)]
 
 
 def test_folders_without_a_name_become_projects_of_their_own(alice: User, alices: Client) -> None:
-    imported(alices, json_file([gpt_turn(gizmo_id="g-p-68aa01")]), makes_projects="on")
-    imported(
+    import_all(alices, json_file([gpt_turn(gizmo_id="g-p-68aa01")]), makes_projects="on")
+    import_all(
         alices,
         json_file([gpt_turn(conversation_id="b", gizmo_id="g-p-68aa02")]),
         makes_projects="on",
@@ -336,24 +345,24 @@ def test_instructions_become_settings_of_the_chat(alice: User, alices: Client) -
         ("u1", "s", gpt_message("user", "Hi")),
         ("a1", "u1", gpt_message("assistant", "Hello")),
     ]
-    imported(alices, json_file([gpt_chat(nodes)]))
-    assert ChatSettings.of(chat_of(alice)).instructions == "I bake."
+    import_all(alices, json_file([gpt_chat(nodes)]))
+    assert ChatSettings.for_conversation(get_chat(alice)).instructions == "I bake."
 
 
 def test_long_chats_are_stored_in_short_transactions(
     alice: User, alices: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("chatapp.imports.storing.MESSAGES_AT_ONCE", 1)
-    job = imported(alices, json_file([longer()]))
+    job = import_all(alices, json_file([longer()]))
     assert job.messages.count() == 4
-    assert len(outline(chat_of(alice))) == 4
+    assert len(outline(get_chat(alice))) == 4
     assert job.result["chats"] == 1
 
 
 def test_an_interrupted_import_goes_on_where_it_stopped(
     alice: User, alices: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    job = previewed(alices, json_file([longer(), *many(3)]))
+    job = preview_import(alices, json_file([longer(), *many(3)]))
     alices.post(f"/imports/{job.pk}/start/")
     monkeypatch.setattr("chatapp.imports.storing.MESSAGES_AT_ONCE", 1)
     stop_after = iter(range(3))  # `Jobs` calls it once at the beginning
@@ -372,14 +381,14 @@ def test_an_interrupted_import_goes_on_where_it_stopped(
     run_jobs()
     job.refresh_from_db()
     assert (job.state, job.result["chats"], job.result["longer"]) == (JobState.DONE, 4, 0)
-    assert len(outline(chat_of(alice))) == 4
+    assert len(outline(get_chat(alice))) == 4
     assert Message.objects.count() == 10
 
 
 def test_an_import_that_goes_on_can_be_cancelled_before_it_finds_its_place(
     alices: Client,
 ) -> None:
-    job = previewed(alices, json_file(many(3)))
+    job = preview_import(alices, json_file(many(3)))
     job.done = 3
     steps = store(job, Storer(job))
     for _ in range(3):
@@ -390,7 +399,7 @@ def test_an_import_that_goes_on_can_be_cancelled_before_it_finds_its_place(
 def test_reading_ends_when_the_import_is_cancelled_or_there_is_too_much(
     alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watching, "LOOK_SECONDS", -1.0)
+    monkeypatch.setattr(watching, "POLL_SECONDS", -1.0)
     job = Import.objects.create(user=alice, state=JobState.RUNNING, run_by=uuid4())
     watch = watching.Watch(job)
     watch(10)
@@ -405,7 +414,7 @@ def test_reading_ends_when_the_import_is_cancelled_or_there_is_too_much(
 def test_an_import_stops_when_the_storage_is_full_and_keeps_what_is_stored(
     alice: User, alices: Client, settings: Settings
 ) -> None:
-    job = previewed(alices, json_file(many(3)))
+    job = preview_import(alices, json_file(many(3)))
     alices.post(f"/imports/{job.pk}/start/")
     settings.CHATAPP_STORED_BYTES_PER_PERSON = 5000
     run_jobs()
@@ -425,7 +434,7 @@ def test_an_import_that_would_not_fit_is_not_begun(
     alice: User, alices: Client, settings: Settings
 ) -> None:
     settings.CHATAPP_STORED_BYTES_PER_PERSON = 100
-    job = previewed(alices, json_file(many(3)))
+    job = preview_import(alices, json_file(many(3)))
     assert "enough room" in alices.get(f"/imports/{job.pk}/").content.decode()
     alices.post(f"/imports/{job.pk}/start/")
     job.refresh_from_db()
@@ -437,7 +446,7 @@ def test_a_cancelled_import_keeps_what_it_stored_or_takes_it_back(
 ) -> None:
     for takes_back, left in (({}, 1), ({"takes_back": "on"}, 0)):
         chats = [gpt_turn(title="Bread", id=f"{left}", conversation_id=f"{left}")]
-        job = imported(alices, json_file(chats))
+        job = import_all(alices, json_file(chats))
         job.wait_in(Phase.STORING)
         Import.objects.filter(pk=job.pk).update(state=JobState.RUNNING, run_by=uuid4())
         alices.post(f"/imports/{job.pk}/cancel/", takes_back)
@@ -448,11 +457,13 @@ def test_a_cancelled_import_keeps_what_it_stored_or_takes_it_back(
         alice.conversations.all().delete()
 
 
-def test_an_import_is_undone_as_a_whole(alice: User, alices: Client, connected: Upstream) -> None:
-    job = imported(alices, json_file([*many(3), gpt_turn(gizmo_id="g-p-1")]), makes_projects="on")
-    chat = chat_of(alice, "Chat 0")
-    answered(chat, connected, "More?", chat.messages.last())
-    LegalHold.begin(alice, chat_of(alice, "Chat 1").pk, "A matter", alice)
+def test_an_import_is_undone_as_a_whole(
+    alice: User, alices: Client, saved_upstream: Upstream
+) -> None:
+    job = import_all(alices, json_file([*many(3), gpt_turn(gizmo_id="g-p-1")]), makes_projects="on")
+    chat = get_chat(alice, "Chat 0")
+    store_turn(chat, saved_upstream, "More?", chat.messages.last())
+    LegalHold.begin(alice, get_chat(alice, "Chat 1").pk, "A matter", alice)
     alices.post(f"/imports/{job.pk}/undo/")
     run_jobs()
     job.refresh_from_db()
@@ -463,13 +474,13 @@ def test_an_import_is_undone_as_a_whole(alice: User, alices: Client, connected: 
     assert set(alice.conversations.values_list("title", flat=True)) == {"Chat 0", "Chat 1"}
     assert not alice.projects.exists()
     events = AuditEvent.objects.filter(action__startswith="import.").order_by("sequence")
-    assert [one.action for one in events] == ["import.started", "import.ended", "import.undone"]
-    assert imported(alices, json_file(many(3))).preview["new"] == 1  # it can be imported again
+    assert [event.action for event in events] == ["import.started", "import.ended", "import.undone"]
+    assert import_all(alices, json_file(many(3))).preview["new"] == 1  # it can be imported again
 
 
 def test_messages_that_a_later_import_added_are_undone_alone(alice: User, alices: Client) -> None:
-    first = imported(alices, json_file([gpt_turn()]))
-    second = imported(alices, json_file([longer()]))
+    first = import_all(alices, json_file([gpt_turn()]))
+    second = import_all(alices, json_file([longer()]))
     alices.post(f"/imports/{first.pk}/undo/")
     run_jobs()
     first.refresh_from_db()
@@ -479,30 +490,30 @@ def test_messages_that_a_later_import_added_are_undone_alone(alice: User, alices
     run_jobs()
     second.refresh_from_db()
     assert second.result["undone"] == {"shortened": 1}
-    assert [text for _, text in outline(chat_of(alice))] == [
+    assert [text for _, text in outline(get_chat(alice))] == [
         "How long does dough rest?",
         "About an hour.",
     ]
 
 
 def test_imported_messages_are_found_by_search(alice: User, alices: Client) -> None:
-    imported(alices, json_file([gpt_turn()]))
+    import_all(alices, json_file([gpt_turn()]))
     while index_some():
         pass
     assert b"Bread" in alices.get("/search/", {"q": "dough"}).content
 
 
 def test_reviewers_see_where_a_chat_was_imported_from(alice: User, alices: Client) -> None:
-    imported(alices, json_file([gpt_turn()]))
+    import_all(alices, json_file([gpt_turn()]))
     rita = signed_in(User.objects.create_user("rita", reviews=True, is_staff=True))
-    page = rita.get(f"/review/{chat_of(alice).pk}/").content.decode()
+    page = rita.get(f"/review/{get_chat(alice).pk}/").content.decode()
     assert "Imported from ChatGPT on" in page
     assert "About an hour." not in page  # before it is opened with a reason
 
 
 def test_imported_replies_have_no_usage(alice: User, alices: Client) -> None:
-    imported(alices, json_file([gpt_turn()]))
-    chat = Conversation.objects.with_usage().get(pk=chat_of(alice).pk)
+    import_all(alices, json_file([gpt_turn()]))
+    chat = Conversation.objects.with_usage().get(pk=get_chat(alice).pk)
     assert (chat.reply_count, chat.total_tokens, chat.total_cost) == (0, 0, 0)
     page = " ".join(alices.get(chat.get_absolute_url()).content.decode().split())
     assert "None: it was imported, or copied from another chat." in page
@@ -510,7 +521,7 @@ def test_imported_replies_have_no_usage(alice: User, alices: Client) -> None:
 
 def test_retention_counts_from_the_import(alice: User, alices: Client) -> None:
     old = gpt_turn(create_time=1_400_000_000, update_time=1_400_000_000)
-    imported(alices, json_file([old]))
+    import_all(alices, json_file([old]))
     Conversation.objects.update(updated_at=datetime(2014, 1, 1, tzinfo=UTC))
     retention = Retention(30, 30, None)
     assert not retention.due_conversations().exists()
@@ -520,7 +531,7 @@ def test_retention_counts_from_the_import(alice: User, alices: Client) -> None:
 
 
 def test_the_uploaded_files_are_deleted_at_the_end(alice: User, alices: Client) -> None:
-    job = previewed(alices, json_file([gpt_turn()]))
+    job = preview_import(alices, json_file([gpt_turn()]))
     [part] = storage.names_in(storage.IMPORTS)
     alices.post(f"/imports/{job.pk}/start/")
     run_jobs()
@@ -531,10 +542,10 @@ def test_the_uploaded_files_are_deleted_at_the_end(alice: User, alices: Client) 
 def test_a_chat_that_another_import_stores_at_the_same_moment_is_there_once(
     alice: User, alices: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = here_of(alice, [])
-    imported(alices, json_file([gpt_turn()]))
-    monkeypatch.setattr("chatapp.imports.storing.here_of", lambda *_: before)
-    again = imported(alices, json_file([gpt_turn()]))
+    before = get_import_status(alice, [])
+    import_all(alices, json_file([gpt_turn()]))
+    monkeypatch.setattr("chatapp.imports.storing.get_import_status", lambda *_: before)
+    again = import_all(alices, json_file([gpt_turn()]))
     assert (again.result["same"], again.result["skipped"]) == (1, 0)
     assert alice.conversations.count() == 1
 
@@ -548,5 +559,5 @@ def test_few_kinds_of_parts_are_counted_apart() -> None:
 
 
 def test_apps_have_the_same_names_everywhere() -> None:
-    assert set(IMPORTED_FROM) == set(Format)
-    assert all(IMPORTED_FROM[one] == one.label for one in Format if one is not Format.OWN)
+    assert set(IMPORT_SOURCES) == set(Format)
+    assert all(IMPORT_SOURCES[app] == app.label for app in Format if app is not Format.OWN)

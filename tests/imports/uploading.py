@@ -18,12 +18,14 @@ def upload(client: Client, *files: tuple[str, bytes]) -> Any:
     begun = client.post("/imports/upload/", names)
     if begun.status_code != 201:
         return begun
-    told = begun.json()
-    for one in told["files"]:
-        data = files[one["index"]][1]
-        for offset in range(one["received"], len(data), told["part"]):
-            send_part(client, one["id"], data[offset : offset + told["part"]], offset)
-    return client.post(f"/imports/read/{told['batch']}/")
+    upload_state = begun.json()
+    for file_state in upload_state["files"]:
+        data = files[file_state["index"]][1]
+        for offset in range(file_state["received"], len(data), upload_state["part"]):
+            send_part(
+                client, file_state["id"], data[offset : offset + upload_state["part"]], offset
+            )
+    return client.post(f"/imports/read/{upload_state['batch']}/")
 
 
 def send_part(client: Client, pk: str, data: bytes, offset: int) -> Any:
@@ -38,12 +40,12 @@ def send_part(client: Client, pk: str, data: bytes, offset: int) -> Any:
 def run_jobs() -> None:
     """Run all jobs in a process of its own, the only one that lives."""
     Process.objects.all().delete()
-    process = Process.here(is_alone=False)
-    process.beat()
+    process = Process.current(is_alone=False)
+    process.record_heartbeat()
     Jobs(process.pk).run_all()
 
 
-def previewed(
+def preview_import(
     client: Client, file: BinaryIO, name: str = "export.zip", *, fails: bool = False
 ) -> Import:
     """Upload an export and let it be read, which should work unless it `fails`."""
@@ -57,22 +59,24 @@ def previewed(
     return job
 
 
-def imported(client: Client, file: BinaryIO, **choice: str) -> Import:
+def import_all(client: Client, file: BinaryIO, **choice: str) -> Import:
     """Upload an export, and import all of it."""
-    job = previewed(client, file)
+    job = preview_import(client, file)
     client.post(f"/imports/{job.pk}/start/", choice)
     run_jobs()
     job.refresh_from_db()
     return job
 
 
-def chat_of(user: User, title: str = "Bread") -> Conversation:
+def get_chat(user: User, title: str = "Bread") -> Conversation:
     return user.conversations.get(title=title)
 
 
 def outline(conversation: Conversation) -> list[tuple[str, str]]:
     """Return the role and the text of each message, in the order of the conversation."""
-    return [(one.role, one.content) for one in conversation.messages.filter(deleted_at=None)]
+    return [
+        (message.role, message.content) for message in conversation.messages.filter(deleted_at=None)
+    ]
 
 
 def longer(**others: Any) -> dict[str, Any]:
@@ -114,8 +118,8 @@ def database(*chats: tuple[str, str], prompts: int = 1, sql: str = "") -> Binary
     file.execute("CREATE TABLE user (id TEXT, name TEXT, email TEXT)")
     file.execute("CREATE TABLE chat (id, user_id, title, chat, created_at INTEGER, folder_id)")
     file.execute("CREATE TABLE folder (id TEXT, name TEXT)")
-    said = [{"role": "user", "content": f"Prompt {at}", "id": str(at)} for at in range(prompts)]
-    content = json.dumps({"models": ["m"], "messages": said})
+    messages = [{"role": "user", "content": f"Prompt {at}", "id": str(at)} for at in range(prompts)]
+    content = json.dumps({"models": ["m"], "messages": messages})
     for name in dict.fromkeys(account for _, account in chats):
         row = [name, name.capitalize(), f"{name}@example.org"]
         file.execute("INSERT INTO user VALUES (?, ?, ?)", row)

@@ -144,10 +144,10 @@ def test_a_copy_of_ones_own_has_another_name(
     alices: Client, alice: User, kind: Kind[Any], item: Any
 ) -> None:
     long = kind.model.start(alice, **{kind.model.NAME: "x" * 80})
-    for one in (item, long):
+    for original in (item, long):
         assert (
             f"Saved as a {kind.name} of your own."
-            in alices.post(path(one, "copy/"), follow=True).text
+            in alices.post(path(original, "copy/"), follow=True).text
         )
     names = set(map(str, kind.model.objects.all()))
     assert names == {"Mine", "Mine (copy)", "x" * 80, "x" * 73 + " (copy)"}
@@ -173,8 +173,8 @@ def test_a_person_has_a_limited_amount(
     alices: Client, alice: User, kind: Kind[Any], item: Any, settings: Any
 ) -> None:
     settings.CHATAPP_STORED_BYTES_PER_PERSON = 10
-    wanted = POSTED | {"number": "1", "opened": "1"}
+    fields = POSTED | {"number": "1", "opened": "1"}
     for address in (f"/{kind.plural}/new/", *(path(item, part) for part in ("", "copy/"))):
-        assert "you may use" in alices.post(address, wanted, follow=True).text
-    assert "you may use" in alices.post(path(item, "versions/"), wanted, follow=True).text
+        assert "you may use" in alices.post(address, fields, follow=True).text
+    assert "you may use" in alices.post(path(item, "versions/"), fields, follow=True).text
     assert count(kind, alice) == 1

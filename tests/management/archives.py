@@ -42,8 +42,10 @@ def refusal(environment: dict[str, str], file: Path) -> str:
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert tables(environment) == before
-    left = {path.name for path in Path(environment["DATA_DIR"]).iterdir()}
-    assert left <= {"secret_key", "static", "recordings"} | {n for n in left if ".sqlite3" in n}
+    remaining_names = {path.name for path in Path(environment["DATA_DIR"]).iterdir()}
+    assert remaining_names <= {"secret_key", "static", "recordings"} | {
+        n for n in remaining_names if ".sqlite3" in n
+    }
     return done.stderr
 
 
@@ -59,15 +61,15 @@ def tables(environment: dict[str, str]) -> set[str]:
         return {name for [name] in connection.execute("SELECT name FROM sqlite_master")}
 
 
-def manifest_of(file: Path) -> Json:
+def read_manifest(file: Path) -> Json:
     with ZipFile(file) as archive:
         manifest: Json = json.loads(archive.read("manifest.json"))
     return manifest
 
 
-def altered(file: Path, target: Path, change: Change) -> Path:
+def alter_archive(file: Path, target: Path, change: Change) -> Path:
     """Write a copy of the archive with its manifest and members changed."""
-    manifest = manifest_of(file)
+    manifest = read_manifest(file)
     with ZipFile(file) as archive:
         members = {name: archive.read(name) for name in manifest["members"]}
     change(manifest, members)
@@ -78,7 +80,7 @@ def altered(file: Path, target: Path, change: Change) -> Path:
     return target
 
 
-def connected(environment: dict[str, str]) -> Any:
+def connect_database(environment: dict[str, str]) -> Any:
     if url := environment.get("DATABASE_URL"):
         return psycopg.connect(url)
     return sqlite3.connect(Path(environment["DATA_DIR"], "chatapp.sqlite3"), timeout=20)

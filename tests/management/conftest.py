@@ -39,4 +39,4 @@ def archive(
 
 @pytest.fixture
 def empty(site: Site) -> dict[str, str]:
-    return site.nothing()
+    return site.missing_installation()

@@ -14,11 +14,11 @@ from chatapp.management.backups.archive import (
     FORMAT,
     Manifest,
     new_archive,
-    verified,
+    open_verified,
 )
 from chatapp.management.backups.progress import Progress
-from chatapp.management.backups.refusals import refuse_unfit
-from tests.management.archives import Change, Json, altered
+from chatapp.management.backups.refusals import refuse_incompatible
+from tests.management.archives import Change, Json, alter_archive
 
 SECRET = "the former secret key"
 RECORDING = "files/recordings/one.jsonl"
@@ -49,8 +49,8 @@ def archive(tmp_path: Path, settings: Settings) -> Path:
 
 def check(file: Path) -> None:
     """Raise `CommandError` if `manage.py restore` would refuse the archive."""
-    with verified(file, Progress(print, "Checking")) as archive:
-        refuse_unfit(archive)
+    with open_verified(file, Progress(print, "Checking")) as archive:
+        refuse_incompatible(archive)
 
 
 def truncate(archive: Path) -> None:
@@ -136,7 +136,7 @@ def test_an_altered_archive_is_refused(
     archive: Path, tmp_path: Path, change: Change, message: str
 ) -> None:
     with pytest.raises(CommandError, match=message):
-        check(altered(archive, tmp_path / "altered.zip", change))
+        check(alter_archive(archive, tmp_path / "altered.zip", change))
 
 
 def test_another_secret_key_is_refused(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:

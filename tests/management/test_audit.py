@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 
 from chatapp.models import AuditEvent, User, audit
-from tests.support.tampering import tampered
+from tests.support.tampering import tamper
 
 pytestmark = pytest.mark.django_db
 
@@ -37,7 +37,7 @@ def test_an_intact_log_is_reported_with_its_end(log: list[AuditEvent]) -> None:
 
 
 def test_a_changed_event_is_named_and_fails(log: list[AuditEvent]) -> None:
-    tampered("UPDATE chatapp_auditevent SET actor = 99 WHERE sequence = 2")
+    tamper("UPDATE chatapp_auditevent SET actor = 99 WHERE sequence = 2")
     with pytest.raises(CommandError, match="Event 2 was changed"):
         output("verify")
 
@@ -69,9 +69,9 @@ def test_the_end_in_a_backup_is_compared(log: list[AuditEvent], tmp_path: Path) 
     call_command("backup", str(file), stdout=StringIO(), stderr=StringIO())
     assert AuditEvent.objects.first().action == "backup.made"  # type: ignore[union-attr]
     assert "1 compared" in output("verify", f"--backup={file}")
-    tampered("DELETE FROM chatapp_auditevent WHERE sequence = 4")
-    tampered("DELETE FROM chatapp_auditdetail WHERE event_id = 4")
-    tampered("DELETE FROM chatapp_audithead")
+    tamper("DELETE FROM chatapp_auditevent WHERE sequence = 4")
+    tamper("DELETE FROM chatapp_auditdetail WHERE event_id = 4")
+    tamper("DELETE FROM chatapp_audithead")
     with transaction.atomic():
         audit.record("person.signed_out", actor=None)
     with pytest.raises(CommandError, match="Event 4 is not the same"):
@@ -95,10 +95,10 @@ def test_accounts_created_in_the_terminal_are_recorded(
 
 def test_the_export_has_a_line_per_event(log: list[AuditEvent]) -> None:
     lines = [json.loads(line) for line in output("export").splitlines()]
-    assert [one["action"] for one in lines] == ["backup.made"] * 3 + ["log.exported"]
+    assert [event["action"] for event in lines] == ["backup.made"] * 3 + ["log.exported"]
     assert lines[0]["detail"] is None
     lines = [json.loads(line) for line in output("export", "--after=3").splitlines()]
-    assert [one["sequence"] for one in lines] == [4, 5]
+    assert [event["sequence"] for event in lines] == [4, 5]
 
 
 def test_pruning_reports_what_it_deleted(log: list[AuditEvent]) -> None:

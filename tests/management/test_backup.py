@@ -11,7 +11,7 @@ import pytest
 from pytest_django import Settings
 
 from tests.management import Printed
-from tests.management.archives import connected, manifest_of, refusal, restore
+from tests.management.archives import connect_database, read_manifest, refusal, restore
 from tests.support.live import Server, Site, run
 
 
@@ -19,10 +19,10 @@ def test_the_archive_is_private_and_its_manifest_lists_its_contents(
     installation: Server, archive: Path
 ) -> None:
     assert stat.S_IMODE(archive.stat().st_mode) == 0o600
-    manifest = manifest_of(archive)
+    manifest = read_manifest(archive)
     assert manifest["rows"]["chatapp_message"] == 2
     assert "chatapp.0001_initial" in manifest["migrations"]
-    attached, *members = sorted(manifest["members"], key=lambda one: "files/files/" not in one)
+    attached, *members = sorted(manifest["members"], key=lambda name: "files/files/" not in name)
     assert attached.startswith("files/files/")
     assert set(members) == {"database", "files/secret_key", "files/recordings/one.jsonl"}
     assert manifest["members"]["files/recordings/one.jsonl"]["size"] == 3
@@ -39,7 +39,7 @@ def test_a_backup_during_writes_is_consistent(
     would never end.
     """
     busy = site.empty_server().environment
-    with closing(connected(busy)) as connection:
+    with closing(connect_database(busy)) as connection:
         for number in range(6000):
             row = f"('p{number}', '{'x' * 5000}', '2030-01-01')"
             connection.execute(f"INSERT INTO django_session VALUES {row}")  # noqa: S608 - our own
@@ -47,7 +47,7 @@ def test_a_backup_during_writes_is_consistent(
     file = tmp_path / "busy.zip"
     with pairs_written(busy):
         run(busy, "manage.py", "backup", str(file))
-    sessions = manifest_of(file)["rows"]["django_session"]
+    sessions = read_manifest(file)["rows"]["django_session"]
     assert sessions >= 6040
     assert sessions % 2 == 0
     assert restore(empty, file).returncode == 0
@@ -61,7 +61,7 @@ def pairs_written(environment: dict[str, str]) -> Iterator[None]:
     insert += "('a{0}', '{1}', '2030-01-01'), ('b{0}', '{1}', '2030-01-01')"
 
     def write() -> None:
-        with closing(connected(environment)) as connection:
+        with closing(connect_database(environment)) as connection:
             for number in count():
                 connection.execute(insert.format(number, "x" * 5000))
                 connection.commit()

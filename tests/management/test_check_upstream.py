@@ -34,7 +34,7 @@ def test_the_command_fails_for_a_gateway_that_cannot_serve(upstream: FakeUpstrea
 
 
 def test_a_configured_upstream_is_checked_with_its_stored_key(
-    upstream: FakeUpstream, connected: Upstream
+    upstream: FakeUpstream, saved_upstream: Upstream
 ) -> None:
     Upstream.objects.update(offered_models="one\ntwo")
     serve(upstream, tuple(answer()))
@@ -45,7 +45,7 @@ def test_a_configured_upstream_is_checked_with_its_stored_key(
 
 
 def test_the_key_and_the_model_can_be_chosen(
-    upstream: FakeUpstream, connected: Upstream, settings: Settings
+    upstream: FakeUpstream, saved_upstream: Upstream, settings: Settings
 ) -> None:
     settings.OPENAI_API_KEY = "sk-from-environment"
     printed = Printed("check_upstream", "Fake", "--key-from-env", "--model", "mine")
@@ -67,7 +67,7 @@ def test_the_key_and_the_model_can_be_chosen(
     ],
 )
 def test_a_bad_argument_is_reported(
-    connected: Upstream, settings: Settings, arguments: list[str], sentence: str
+    saved_upstream: Upstream, settings: Settings, arguments: list[str], sentence: str
 ) -> None:
     settings.OPENAI_API_KEY = ""
     Upstream.objects.create(name="Fake", base_url="http://host/v1")

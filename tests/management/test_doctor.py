@@ -7,7 +7,7 @@ import pytest
 from django.conf import settings
 
 from chatapp.management.commands.doctor import Command
-from tests.doctor.relay import Relay, refusing_upgrades
+from tests.doctor.relay import Relay, refuse_upgrades
 from tests.support.live import Site, free_port, run
 
 
@@ -42,7 +42,7 @@ def test_a_bad_installation_fails_with_remedies(site: Site) -> None:
 def test_without_upgrades_the_checks_that_need_them_are_skipped(site: Site) -> None:
     with (
         site.server(SECRET_KEY=settings.SECRET_KEY) as server,
-        Relay(server.url, refusing_upgrades) as relay,
+        Relay(server.url, refuse_upgrades) as relay,
     ):
         done = run(server.environment, "manage.py", "doctor", "--url", relay.url, check=False)
     assert done.returncode == 1

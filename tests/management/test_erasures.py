@@ -51,7 +51,7 @@ for person, word in ((carol, "{CANARY}"), (dave, "sparrow")):
     with transaction.atomic():
         audit.record("person.changed", actor=person, about=person, detail={{"before": word}})
         audit.record("person.changed", actor=olive, about=person, detail={{"before": word}})
-while ReplyImage.objects.move_one():
+while ReplyImage.objects.move_one_to_storage():
     pass
 StoredFile.objects.update(used_at=timezone.now() - timedelta(hours=1))
 soon = timezone.now() + timedelta(days=1)
@@ -65,7 +65,7 @@ django.setup()
 from chatapp.accounts.erasing import erase
 from chatapp.models import User
 [report] = erase([User.objects.get(username="carol-{CANARY}")])
-print(report.left, report.gone.split()[0])
+print(report.left, report.disposal_notice.split()[0])
 """
 COUNT = """
 import django
@@ -77,14 +77,16 @@ print(Conversation.objects.count())
 """
 
 
-def files_with(environment: dict[str, str], word: str) -> list[str]:
+def find_files_with(environment: dict[str, str], word: str) -> list[str]:
     """Return the first part of the path of each file in DATA_DIR with this word."""
     root = Path(environment["DATA_DIR"])
-    found = [one for one in root.rglob("*") if one.is_file() and word.encode() in one.read_bytes()]
-    return [one.relative_to(root).parts[0] for one in found]
+    paths = [
+        path for path in root.rglob("*") if path.is_file() and word.encode() in path.read_bytes()
+    ]
+    return [path.relative_to(root).parts[0] for path in paths]
 
 
-def rows_with(url: str, word: str) -> list[str]:
+def find_tables_with(url: str, word: str) -> list[str]:
     """Return the tables with `word` in a row, as text or bytes, including the search index."""
     with psycopg.connect(url) as connected:
         query = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
@@ -98,56 +100,60 @@ def rows_with(url: str, word: str) -> list[str]:
         ]
 
 
-def relations_with(url: str, word: str) -> set[str]:
+def find_relations_with(url: str, word: str) -> set[str]:
     """Return the tables and indexes, including the server's own, with `word` in their files."""
     with psycopg.connect(url, autocommit=True) as connected:
         connected.execute("CHECKPOINT")
-        found = connected.execute(
+        names = connected.execute(
             "SELECT relname FROM pg_class WHERE relkind IN ('r', 'i', 't') AND position(%s::bytea"
             " IN pg_read_binary_file(pg_relation_filepath(oid), 0, 1 << 28, true)) > 0",
             [word.encode()],
         )
-        return {name for (name,) in found}
+        return {name for (name,) in names}
 
 
 @pytest.fixture
-def written(site: Site) -> dict[str, str]:
+def populated_environment(site: Site) -> dict[str, str]:
     environment = site.server().environment
     run(environment, "-c", WRITE)
     return environment
 
 
-def test_no_file_in_data_dir_contains_their_words(written: dict[str, str]) -> None:
-    is_sqlite = "DATABASE_URL" not in written
-    assert {"files", "journal"} <= set(files_with(written, CANARY))
-    with closing(Shell(child_environment(written))) as shell:
+def test_no_file_in_data_dir_contains_their_words(populated_environment: dict[str, str]) -> None:
+    is_sqlite = "DATABASE_URL" not in populated_environment
+    assert {"files", "journal"} <= set(find_files_with(populated_environment, CANARY))
+    with closing(Shell(child_environment(populated_environment))) as shell:
         assert shell.run(ERASE).startswith("{} ")
         shell.run("from django.core.management import call_command; call_command('housekeeping')")
-    assert files_with(written, CANARY) == []
-    left = set(files_with(written, "sparrow"))  # dave's journal was completed, too
-    assert left == {"files", "chatapp.sqlite3"} if is_sqlite else {"files"}
-    assert "erasures.jsonl" in {one.name for one in Path(written["DATA_DIR"]).iterdir()}
+    assert find_files_with(populated_environment, CANARY) == []
+    remaining_files = set(
+        find_files_with(populated_environment, "sparrow")
+    )  # dave's journal was completed, too
+    assert remaining_files == {"files", "chatapp.sqlite3"} if is_sqlite else {"files"}
+    assert "erasures.jsonl" in {
+        path.name for path in Path(populated_environment["DATA_DIR"]).iterdir()
+    }
 
 
 @pytest.mark.thorough
-def test_no_file_of_postgresql_contains_their_words(written: dict[str, str]) -> None:
+def test_no_file_of_postgresql_contains_their_words(populated_environment: dict[str, str]) -> None:
     """After housekeeping, none of the search index; after VACUUM FULL, none at all."""
-    if not (url := written.get("DATABASE_URL", "")):
+    if not (url := populated_environment.get("DATABASE_URL", "")):
         pytest.skip("DATABASE_URL is not set")
     of_search = {"chatapp_searchentry_words", "chatapp_searchentry_title_words"}
-    assert {"chatapp_message", "chatapp_searchentry"} <= set(rows_with(url, CANARY))
-    execute(written, "ANALYZE")  # stores some names and titles, as autovacuum does
-    before = relations_with(url, CANARY)
+    assert {"chatapp_message", "chatapp_searchentry"} <= set(find_tables_with(url, CANARY))
+    execute(populated_environment, "ANALYZE")  # stores some names and titles, as autovacuum does
+    before = find_relations_with(url, CANARY)
     assert {"chatapp_message", "chatapp_user", "pg_statistic", *of_search} <= before
-    run(written, "-c", ERASE)
-    assert rows_with(url, CANARY) == []
-    assert of_search <= relations_with(url, CANARY)
-    run(written, "manage.py", "housekeeping")
-    assert not relations_with(url, CANARY) & of_search
+    run(populated_environment, "-c", ERASE)
+    assert find_tables_with(url, CANARY) == []
+    assert of_search <= find_relations_with(url, CANARY)
+    run(populated_environment, "manage.py", "housekeeping")
+    assert not find_relations_with(url, CANARY) & of_search
     with psycopg.connect(url, autocommit=True) as connected:
         connected.execute("VACUUM FULL")
-    assert relations_with(url, CANARY) == set()
-    assert relations_with(url, "sparrow") >= of_search
+    assert find_relations_with(url, CANARY) == set()
+    assert find_relations_with(url, "sparrow") >= of_search
 
 
 @pytest.mark.thorough
@@ -164,28 +170,28 @@ def test_the_servers_log_does_not_contain_their_words(site: Site, upstream: Fake
 
 @pytest.mark.thorough
 def test_people_erased_since_the_backup_are_erased_again(
-    written: dict[str, str], empty: dict[str, str], tmp_path: Path
+    populated_environment: dict[str, str], empty: dict[str, str], tmp_path: Path
 ) -> None:
     archive = tmp_path / "before.zip"
-    run(written, "manage.py", "backup", str(archive))
-    run(written, "-c", ERASE)
-    copy(Path(written["DATA_DIR"], "erasures.jsonl"), empty["DATA_DIR"])
+    run(populated_environment, "manage.py", "backup", str(archive))
+    run(populated_environment, "-c", ERASE)
+    copy(Path(populated_environment["DATA_DIR"], "erasures.jsonl"), empty["DATA_DIR"])
     done = restore(empty, archive)
     assert done.returncode == 0, done.stderr
     assert "erased since the backup, now erased again: 1." in done.stdout
     assert run(empty, "-c", COUNT).stdout.split() == ["dave", "1"]
-    assert files_with(empty, CANARY) == []
+    assert find_files_with(empty, CANARY) == []
     lines = Path(empty["DATA_DIR"], "erasures.jsonl").read_text().splitlines()
     assert len(lines) == 1
 
 
 @pytest.mark.thorough
 def test_a_later_backup_contains_the_erasures(
-    written: dict[str, str], empty: dict[str, str], tmp_path: Path
+    populated_environment: dict[str, str], empty: dict[str, str], tmp_path: Path
 ) -> None:
-    run(written, "-c", ERASE)
+    run(populated_environment, "-c", ERASE)
     archive = tmp_path / "after.zip"
-    run(written, "manage.py", "backup", str(archive))
+    run(populated_environment, "manage.py", "backup", str(archive))
     done = restore(empty, archive)
     assert done.returncode == 0, done.stderr
     assert "There is no erasures.jsonl in DATA_DIR" in done.stderr

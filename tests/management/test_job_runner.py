@@ -19,11 +19,11 @@ class Busy:
     """Fake jobs or indexing that have work the first few times they are asked."""
 
     times: int = 0
-    looks: int = 0
+    wakes: int = 0
     asked: int = field(default=0, init=False)
 
-    def look(self) -> None:
-        self.looks += 1
+    def wake(self) -> None:
+        self.wakes += 1
 
     @property
     def is_behind(self) -> bool:
@@ -86,11 +86,11 @@ def test_a_socket_that_is_closed_with_unread_lines_ends_it(ends: Ends) -> None:
     run(theirs, Busy(times=1000), Busy())
 
 
-@pytest.mark.parametrize(("news", "looks"), [(NEW_JOB, 1), (NEW_MESSAGES, 0)])
-def test_news_wakes_those_whom_it_concerns(ends: Ends, news: bytes, looks: int) -> None:
+@pytest.mark.parametrize(("news", "wakes"), [(NEW_JOB, 1), (NEW_MESSAGES, 0)])
+def test_news_wakes_those_whom_it_concerns(ends: Ends, news: bytes, wakes: int) -> None:
     ours, theirs = ends
     ours.send(news)
     ours.shutdown(socket.SHUT_WR)
     jobs, indexing = Busy(), Busy()
     run(theirs, jobs, indexing)
-    assert (jobs.looks, indexing.looks) == (looks, 1)
+    assert (jobs.wakes, indexing.wakes) == (wakes, 1)

@@ -25,7 +25,7 @@ print("outside", flush=True)
 
 @pytest.mark.thorough
 def test_processes_that_start_together_migrate_once(site: Site) -> None:
-    environment = site.nothing()
+    environment = site.missing_installation()
     with ThreadPoolExecutor(3) as pool:
         migrating = [pool.submit(run, environment, "manage.py", "migrate") for _ in range(3)]
         outputs = [done.result().stdout for done in migrating]
@@ -36,11 +36,11 @@ def test_processes_that_start_together_migrate_once(site: Site) -> None:
 
 
 def test_a_waiting_process_gets_the_lock_when_its_owner_dies(site: Site) -> None:
-    environment = site.nothing()
-    with locked(environment) as owner:
+    environment = site.missing_installation()
+    with start_lock_holder(environment) as owner:
         assert owner.stdout
         assert owner.stdout.readline() == "inside\n"
-        with locked(environment) as other:
+        with start_lock_holder(environment) as other:
             assert other.stdout
             assert other.stderr
             assert "Waiting for another process to finish: test" in other.stderr.readline()
@@ -55,7 +55,7 @@ def test_the_lock_is_released_after_the_block(db: None) -> None:
             pass
 
 
-def locked(environment: dict[str, str]) -> "subprocess.Popen[str]":
+def start_lock_holder(environment: dict[str, str]) -> "subprocess.Popen[str]":
     return subprocess.Popen(
         [sys.executable, "-c", LOCKED],
         cwd=ROOT,

@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 from pytest_django import Settings
 
 from chatapp.models import AuditEvent, User
-from tests.accounts.provider import Provider, name_of, running, sign_in, trust
+from tests.accounts.provider import Provider, get_signed_in_name, running, sign_in, trust
 
 pytestmark = pytest.mark.django_db
 
@@ -39,9 +39,9 @@ def test_moving_identities_keeps_the_accounts_of_a_moved_provider(
     old, provider.issuer = provider.issuer, NEW
     assert ": 0." in move("https://another.example.org")
     assert f"moved to {NEW}: 1." in move(old)
-    assert name_of(sign_in(provider, **CAROL)) == "carol"
+    assert get_signed_in_name(sign_in(provider, **CAROL)) == "carol"
     assert ": 1." in move("unknown")
-    assert name_of(sign_in(provider, sub="2")) == "alice"
+    assert get_signed_in_name(sign_in(provider, sub="2")) == "alice"
     assert AuditEvent.objects.filter(action="identities.moved").count() == 2
 
 
@@ -51,7 +51,7 @@ def test_an_identity_is_not_moved_if_its_subject_has_another_account(provider: P
     sign_in(provider, sub="1", preferred_username="mallory")
     with pytest.raises(CommandError, match="1 were not moved"):
         move(old)
-    assert name_of(sign_in(provider, sub="1")) == "mallory"
+    assert get_signed_in_name(sign_in(provider, sub="1")) == "mallory"
 
 
 def test_nothing_is_moved_while_the_provider_is_unreachable(provider: Provider) -> None:

@@ -23,7 +23,7 @@ from tests.support.fake_upstream import (
     usage,
 )
 from tests.support.live import free_port
-from tests.upstream import reply_of
+from tests.upstream import decode_reply
 from tests.upstream.check import KEY
 
 
@@ -50,7 +50,7 @@ def test_a_recording_has_the_bytes_as_they_arrived(upstream: FakeUpstream, file:
     assert printed.problem == ""
     recording = Recording.parse(file.read_text(encoding="utf-8"))
     assert recording.body == b"".join(step for step in steps if isinstance(step, bytes))
-    reply = reply_of(*(data for _, data in recording.replay()))
+    reply = decode_reply(*(data for _, data in recording.replay()))
     assert (reply.reasoning, reply.answer, reply.ending) == ("Hm. ", "Größe 🚀", Ending.COMPLETE)
     assert "4 characters of reasoning, 7 characters of answer; ending complete" in printed.out
     assert "30 tokens reported" in printed.out
@@ -73,17 +73,17 @@ def test_reads_have_ascending_times(upstream: FakeUpstream, file: Path) -> None:
 def test_a_configured_upstream_is_used_with_its_stored_key(
     upstream: FakeUpstream, file: Path
 ) -> None:
-    stored = "sk-of-the-database"
-    Upstream.objects.create(name="Ours", base_url=upstream.base_url, api_key=stored)
-    upstream.script(delta(f"Your key is {stored}."), finish(), done())
+    stored_key = "sk-of-the-database"
+    Upstream.objects.create(name="Ours", base_url=upstream.base_url, api_key=stored_key)
+    upstream.script(delta(f"Your key is {stored_key}."), finish(), done())
     printed = Printed("record_stream", "Ours", "--model", MODEL, "--output", str(file))
     assert printed.problem == ""
-    assert upstream.wait_for_request().headers["authorization"] == f"Bearer {stored}"
-    assert stored not in file.read_text(encoding="utf-8") + printed.out + printed.err
+    assert upstream.wait_for_request().headers["authorization"] == f"Bearer {stored_key}"
+    assert stored_key not in file.read_text(encoding="utf-8") + printed.out + printed.err
 
 
 def test_the_recording_has_neither_key_nor_prompt(upstream: FakeUpstream, file: Path) -> None:
-    half, rest = KEY[:5], KEY[5:]
+    half, other_half = KEY[:5], KEY[5:]
     split = delta(f"your key {KEY}").partition(half.encode())
     upstream.script(b"".join(split[:2]), split[2], finish(), done(), headers={"Server": KEY})
     printed = record(
@@ -94,7 +94,7 @@ def test_the_recording_has_neither_key_nor_prompt(upstream: FakeUpstream, file: 
     assert request.body["messages"] == [{"role": "user", "content": "a private matter"}]
     text = file.read_text(encoding="utf-8")
     assert "your key" in text
-    for secret in (KEY, rest, "a private matter"):
+    for secret in (KEY, other_half, "a private matter"):
         assert secret not in text + printed.out + printed.err
 
 

@@ -13,8 +13,8 @@ from tests.management.archives import (
     KEY,
     REPORT,
     Json,
-    altered,
-    connected,
+    alter_archive,
+    connect_database,
     refusal,
     restore,
     tables,
@@ -96,7 +96,7 @@ def test_a_failed_restore_leaves_nothing_behind(
         members["database"] = data = members["database"][: len(members["database"]) * 9 // 10]
         manifest["members"]["database"] = {"size": len(data), "sha256": sha256(data).hexdigest()}
 
-    refusal(empty, altered(archive, tmp_path / "bad.zip", truncate))
+    refusal(empty, alter_archive(archive, tmp_path / "bad.zip", truncate))
 
 
 def test_an_installation_with_data_is_refused(installation: Server, archive: Path) -> None:
@@ -118,7 +118,7 @@ def test_an_installation_with_files_is_refused(archive: Path, empty: dict[str, s
 @pytest.mark.thorough
 def test_a_database_in_use_is_refused(site: Site, archive: Path) -> None:
     environment = site.empty_server().environment
-    with closing(connected(environment)) as connection:
+    with closing(connect_database(environment)) as connection:
         connection.execute("SELECT count(*) FROM chatapp_user").fetchone()
         connection.rollback()
         assert "The database is in use" in refusal(environment, archive)

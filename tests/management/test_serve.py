@@ -41,7 +41,7 @@ from tests.support.live import (
 )
 from tests.support.page import Page, parse
 from tests.support.program import WAIT_SECONDS
-from tests.support.visitor import Visitor, ending_of, open_socket, visit
+from tests.support.visitor import Visitor, open_socket, visit, wait_for_ending
 
 KEY = "sk-very-secret"
 LONG = "3600"
@@ -168,7 +168,7 @@ async def test_closing_the_tab_closes_the_upstream_request(
     async with half_a_reply(trusting, shared_upstream, alice) as (visitor, request):
         await visitor.socket.close(1001)
         assert (await request.until_closed()).was_streaming
-    assert await ending_of(trusting, alice, visitor.path) == "abandoned"
+    assert await wait_for_ending(trusting, alice, visitor.path) == "abandoned"
 
 
 async def test_losing_the_connection_closes_the_upstream_request(
@@ -177,34 +177,34 @@ async def test_losing_the_connection_closes_the_upstream_request(
     async with half_a_reply(patient, shared_upstream, alice) as (visitor, request):
         await visitor.lose_connection()
         assert (await request.until_closed()).was_streaming
-    assert await ending_of(patient, alice, visitor.path) == "abandoned"
+    assert await wait_for_ending(patient, alice, visitor.path) == "abandoned"
 
 
 async def test_the_reply_goes_on_during_the_grace_period_of_a_closed_tab(
     patient: Server, shared_upstream: FakeUpstream, alice: Person
 ) -> None:
     pause = Pause()
-    rest = (pause, delta("it"), finish(), done())
-    async with half_a_reply(patient, shared_upstream, alice, *rest) as (visitor, request):
+    later_steps = (pause, delta("it"), finish(), done())
+    async with half_a_reply(patient, shared_upstream, alice, *later_steps) as (visitor, request):
         await visitor.socket.close(1001)
     # Once the server answers another tab, it has seen the close.
     await other_tab_is_answered(patient, shared_upstream, alice)
     assert request.closed is None
     pause.release()
-    assert await ending_of(patient, alice, visitor.path) == "complete"
+    assert await wait_for_ending(patient, alice, visitor.path) == "complete"
 
 
 async def test_the_reply_goes_on_during_the_grace_period_of_a_lost_connection(
     trusting: Server, shared_upstream: FakeUpstream, alice: Person
 ) -> None:
     pause = Pause()
-    rest = (pause, delta("it"), finish(), done())
-    async with half_a_reply(trusting, shared_upstream, alice, *rest) as (visitor, request):
+    later_steps = (pause, delta("it"), finish(), done())
+    async with half_a_reply(trusting, shared_upstream, alice, *later_steps) as (visitor, request):
         await visitor.lose_connection()
     await other_tab_is_answered(trusting, shared_upstream, alice)
     assert request.closed is None
     pause.release()
-    assert await ending_of(trusting, alice, visitor.path) == "complete"
+    assert await wait_for_ending(trusting, alice, visitor.path) == "complete"
 
 
 async def other_tab_is_answered(server: Server, upstream: FakeUpstream, person: Person) -> None:
@@ -254,8 +254,8 @@ async def test_a_reconnected_page_shows_every_text_once(
 ) -> None:
     """As htmx does, keep the page and reconnect with a URL that says what the page has."""
     pause = Pause()
-    rest = (pause, delta("it, "), delta("and the rest"), finish(), done())
-    async with half_a_reply(trusting, shared_upstream, alice, *rest) as (visitor, _request):
+    later_steps = (pause, delta("it, "), delta("and the rest"), finish(), done())
+    async with half_a_reply(trusting, shared_upstream, alice, *later_steps) as (visitor, _request):
         await visitor.lose_connection()
     pause.release()
     state = visitor.page.root.find(id="composer-state")
@@ -318,10 +318,10 @@ async def test_a_reply_may_finish_in_time_after_sigterm(
     site: Site, upstream: FakeUpstream, alice: Person
 ) -> None:
     pause = Pause()
-    rest = (pause, delta("it"), finish(), done())
+    later_steps = (pause, delta("it"), finish(), done())
     # No other process to send the tab to.
     with site.server(OPENAI_BASE_URL=upstream.base_url, REDIS_URL="") as server:
-        async with half_a_reply(server, upstream, alice, *rest) as (visitor, _request):
+        async with half_a_reply(server, upstream, alice, *later_steps) as (visitor, _request):
             server.begin_stop()
             with server.visit() as client:
                 while not client.get("/readyz").json()["draining"]:  # noqa: ASYNC110 - a process
@@ -404,12 +404,12 @@ def test_the_printed_link_creates_the_first_administrator_once(new: Server) -> N
         assert names >= {"csrfmiddlewaretoken", "username", "email", "password1", "password2"}
         token = form.find("input", name="csrfmiddlewaretoken").attributes["value"]
         fields = {"username": "ada", "email": "", "password1": PASSWORD, "password2": PASSWORD}
-        made = client.post(
+        response = client.post(
             link.path,
             data=fields | {"csrfmiddlewaretoken": token},
             headers={"referer": new.url},
         )
-        assert (made.status_code, made.headers["location"]) == (302, "/")
+        assert (response.status_code, response.headers["location"]) == (302, "/")
         assert client.get("/").status_code == 200
         assert client.get("/admin/").status_code == 200
         again = client.get(link.path)
@@ -598,6 +598,6 @@ async def test_the_api_key_stays_out_of_pages_frames_and_the_log(
             assert page.status_code == 200
             assert KEY not in page.text
     assert KEY not in patient.log
-    stored = contents(patient, "SELECT api_key FROM chatapp_upstream")
-    assert len(stored) == 1
-    assert KEY not in stored[0]
+    ciphertexts = contents(patient, "SELECT api_key FROM chatapp_upstream")
+    assert len(ciphertexts) == 1
+    assert KEY not in ciphertexts[0]

@@ -12,7 +12,7 @@ from chatapp.models import User
 pytestmark = pytest.mark.django_db
 
 
-def printed() -> str:
+def read_printed_link() -> str:
     out = StringIO()
     call_command("setup_link", stdout=out)
     return out.getvalue().strip()
@@ -30,7 +30,7 @@ def test_the_link_has_the_apps_public_address(
     settings: Settings, host: str, public: str, origin: str
 ) -> None:
     settings.HOST, settings.PORT, settings.PUBLIC_ORIGIN = host, 8123, public
-    link = printed()
+    link = read_printed_link()
     assert link.startswith(f"{origin}/setup/")
     page = Client(headers={"host": "localhost"}).get(link.removeprefix(origin))
     assert "Create the first account" in page.text
@@ -39,4 +39,4 @@ def test_the_link_has_the_apps_public_address(
 def test_the_link_is_refused_once_an_account_exists() -> None:
     User.objects.create_user("ada")
     with pytest.raises(CommandError, match="An account already exists"):
-        printed()
+        read_printed_link()

@@ -32,7 +32,7 @@ PATIENTLY = """
     awake, wake = os.pipe()  # else a signal just before the wait would be handled after it
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake)
-    slot.serves()
+    slot.notify_supervisor()
     say(f"{'first' if slot.is_first else 'another'} {os.getpid()} serves")
     select.select([slot.supervisor, awake], [], [])
     say(f"{os.getpid()} lost its supervisor")
@@ -52,23 +52,25 @@ class Supervised(Program):
     def directory(self) -> str:
         return str(ROOT)
 
-    def pid_of(self, which: str, since: int = 0) -> int:
+    def find_pid(self, which: str, since: int = 0) -> int:
         return int(self.wait_for(rf"{which} (\d+) serves", since)[1])
 
 
 @pytest.fixture
-def supervised() -> Iterator[Supervised]:
+def supervised_program() -> Iterator[Supervised]:
     with Supervised(PATIENTLY) as program:
         yield program
 
 
-def test_a_process_that_dies_is_restarted_and_the_others_go_on(supervised: Supervised) -> None:
-    killed, other = supervised.pid_of("first"), supervised.pid_of("another")
-    before = len(supervised.lines)
+def test_a_process_that_dies_is_restarted_and_the_others_go_on(
+    supervised_program: Supervised,
+) -> None:
+    killed, other = supervised_program.find_pid("first"), supervised_program.find_pid("another")
+    before = len(supervised_program.lines)
     os.kill(killed, signal.SIGKILL)
-    successor = supervised.pid_of("another", before)
+    successor = supervised_program.find_pid("another", before)
     assert successor not in (killed, other)
-    supervised.wait_for(f"Process {killed} exited with -9; starting another")
+    supervised_program.wait_for(f"Process {killed} exited with -9; starting another")
     assert Path(f"/proc/{other}").exists()
 
 
@@ -77,24 +79,24 @@ def test_a_signal_stops_all_processes(number: signal.Signals) -> None:
     program = Supervised(PATIENTLY)
     program.polite = number
     with program:
-        pids = [program.pid_of("first"), program.pid_of("another")]
+        pids = [program.find_pid("first"), program.find_pid("another")]
         assert program.stop() == 0
     assert program.log.count("stopped") == 2
     assert "All have ended False" in program.log
     assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
 
 
-def test_ctrl_c_is_passed_on_once(supervised: Supervised) -> None:
-    supervised.pid_of("another")
-    os.killpg(supervised.pid, signal.SIGINT)  # as a terminal sends it
-    assert supervised.wait() == 0
-    assert supervised.log.count("stopped") == 2
+def test_ctrl_c_is_passed_on_once(supervised_program: Supervised) -> None:
+    supervised_program.find_pid("another")
+    os.killpg(supervised_program.pid, signal.SIGINT)  # as a terminal sends it
+    assert supervised_program.wait() == 0
+    assert supervised_program.log.count("stopped") == 2
 
 
 def test_processes_notice_that_their_supervisor_died() -> None:
     program = Supervised(PATIENTLY)
     program.start()
-    pids = [program.pid_of("first"), program.pid_of("another")]
+    pids = [program.find_pid("first"), program.find_pid("another")]
     program.process.kill()
     for pid in pids:
         program.wait_for(f"{pid} lost its supervisor")

@@ -15,7 +15,7 @@ from pytest_django import Settings
 from chatapp.models import AuditDetail, AuditEvent, AuditHead, Conversation, Upstream, User, audit
 from chatapp.models.audit import keys, verifying
 from tests.support.clock import HOUR, Step
-from tests.support.tampering import tampered
+from tests.support.tampering import tamper
 
 LATER = timedelta(days=1)
 
@@ -39,11 +39,11 @@ def five(dora: User, carol: User) -> list[AuditEvent]:
         ]
 
 
-def broken() -> str:
+def expect_broken() -> str:
     """Verify the log, which must fail, and return the reason."""
-    with pytest.raises(audit.Broken) as found:
+    with pytest.raises(audit.Broken) as caught:
         audit.verify()
-    return str(found.value)
+    return str(caught.value)
 
 
 # What is recorded
@@ -99,9 +99,9 @@ def test_hostile_text_in_a_detail_is_truncated_and_stored_safely(dora: User, tex
     detail: dict[str, object] = {"login": text, text[:9]: [text] * 3, "deep": {"er": {text: text}}}
     with transaction.atomic():
         audit.record("person.sign_in_failed", actor=None, detail=detail)
-    stored = AuditDetail.objects.get()
-    assert len(stored.content) < 150_000
-    assert "\0" not in json.dumps(stored.values, ensure_ascii=False).encode().decode()
+    audit_detail = AuditDetail.objects.get()
+    assert len(audit_detail.content) < 150_000
+    assert "\0" not in json.dumps(audit_detail.values, ensure_ascii=False).encode().decode()
     assert audit.verify().events == 1
 
 
@@ -121,12 +121,12 @@ def test_an_untouched_log_verifies(five: list[AuditEvent]) -> None:
     verdict = audit.verify()
     assert (verdict.events, verdict.erased, verdict.old_keys) == (5, 0, 0)
     assert (verdict.first, verdict.last) == (five[0], five[-1])
-    assert verdict.head == audit.head_now() == (5, five[-1].link)
+    assert verdict.head == audit.read_head() == (5, five[-1].link)
 
 
 def test_an_empty_log_verifies(db: None) -> None:
     assert audit.verify().events == 0
-    assert audit.head_now().sequence == 0
+    assert audit.read_head().sequence == 0
 
 
 @pytest.mark.parametrize(
@@ -161,22 +161,22 @@ def test_an_empty_log_verifies(db: None) -> None:
     ],
 )
 def test_tampering_is_detected(five: list[AuditEvent], statement: str, reason: str) -> None:
-    tampered(statement)
-    assert reason in broken()
+    tamper(statement)
+    assert reason in expect_broken()
 
 
 def test_swapping_events_is_detected(five: list[AuditEvent]) -> None:
     for old, now in ((2, 99), (4, 2), (99, 4)):
-        tampered("UPDATE chatapp_auditevent SET sequence = %s WHERE sequence = %s", now, old)
-        tampered("UPDATE chatapp_auditdetail SET event_id = %s WHERE event_id = %s", now, old)
-    assert "Event 2" in broken()
+        tamper("UPDATE chatapp_auditevent SET sequence = %s WHERE sequence = %s", now, old)
+        tamper("UPDATE chatapp_auditdetail SET event_id = %s WHERE event_id = %s", now, old)
+    assert "Event 2" in expect_broken()
 
 
 def test_changing_an_event_and_the_link_after_it_is_detected(five: list[AuditEvent]) -> None:
-    tampered("UPDATE chatapp_auditevent SET actor = 99 WHERE sequence = 2")
+    tamper("UPDATE chatapp_auditevent SET actor = 99 WHERE sequence = 2")
     link = AuditEvent.objects.get(sequence=2).link
-    tampered("UPDATE chatapp_auditevent SET previous = %s WHERE sequence = 3", link)
-    assert "Event 2 was changed" in broken()
+    tamper("UPDATE chatapp_auditevent SET previous = %s WHERE sequence = 3", link)
+    assert "Event 2 was changed" in expect_broken()
 
 
 def test_cutting_off_the_tail_and_the_head_is_detected_with_a_known_head(
@@ -185,17 +185,17 @@ def test_cutting_off_the_tail_and_the_head_is_detected_with_a_known_head(
     earlier = AuditHead.objects.get()
     with transaction.atomic():
         audit.record("role.changed", actor=dora)
-    known = audit.head_now()
-    tampered("DELETE FROM chatapp_auditevent WHERE sequence = 6")
-    tampered("DELETE FROM chatapp_auditdetail WHERE event_id = 6")
+    head = audit.read_head()
+    tamper("DELETE FROM chatapp_auditevent WHERE sequence = 6")
+    tamper("DELETE FROM chatapp_auditdetail WHERE event_id = 6")
     earlier.save()
     assert audit.verify().events == 5  # the remaining log shows no trace of it
     with pytest.raises(audit.Broken, match="its end was cut off"):
-        audit.verify([known])
+        audit.verify([head])
     with transaction.atomic():
         audit.record("person.signed_out", actor=dora)
     with pytest.raises(audit.Broken, match="Event 6 is not the same"):
-        audit.verify([known])
+        audit.verify([head])
 
 
 def test_a_log_verifies_against_earlier_heads(five: list[AuditEvent]) -> None:
@@ -206,7 +206,7 @@ def test_a_log_verifies_against_earlier_heads(five: list[AuditEvent]) -> None:
 def test_recording_after_the_head_was_deleted_leaves_a_resumed_event(
     dora: User, five: list[AuditEvent]
 ) -> None:
-    tampered("DELETE FROM chatapp_audithead")
+    tamper("DELETE FROM chatapp_audithead")
     with transaction.atomic():
         audit.record("person.signed_out", actor=dora)
     assert audit.verify().events == 7
@@ -218,9 +218,9 @@ def test_recording_after_the_head_was_deleted_leaves_a_resumed_event(
 
 
 def test_the_signing_key_is_derived_from_the_secret_key(settings: Settings) -> None:
-    first = keys.signing()
+    first = keys.load_signing_key()
     settings.SECRET_KEY += "!"
-    assert keys.signing() != first
+    assert keys.load_signing_key() != first
     assert settings.SECRET_KEY.encode() not in first.secret
 
 
@@ -235,15 +235,15 @@ def test_after_a_rotation_events_verify_with_and_without_the_old_key(
     settings.SECRET_KEY_FALLBACKS = []
     verdict = audit.verify()
     assert (verdict.events, verdict.old_keys) == (6, 5)
-    tampered("UPDATE chatapp_auditevent SET actor = 99 WHERE sequence = 2")
-    assert "Event 3 does not match" in broken()
+    tamper("UPDATE chatapp_auditevent SET actor = 99 WHERE sequence = 2")
+    assert "Event 3 does not match" in expect_broken()
 
 
 def test_a_log_signed_only_by_an_unknown_key_is_not_trusted(
     five: list[AuditEvent], settings: Settings
 ) -> None:
     settings.SECRET_KEY = "another one, which is as long as it should be"
-    assert "unknown key" in broken()
+    assert "unknown key" in expect_broken()
 
 
 # Erasing
@@ -255,9 +255,9 @@ def test_erasing_a_person_empties_details_and_the_chain_still_verifies(
     with transaction.atomic():
         audit.forget(carol.pk, dora)
     assert audit.verify().erased == 2
-    left = AuditDetail.objects.get(pk=2)
-    assert left.is_erased
-    assert left.values == {}
+    emptied_detail = AuditDetail.objects.get(pk=2)
+    assert emptied_detail.is_erased
+    assert emptied_detail.values == {}
     assert "carol" not in "".join(AuditDetail.objects.values_list("content", flat=True))
     erased = AuditEvent.objects.get(sequence=6)
     assert (erased.action, erased.actor, erased.person) == ("person.erased", dora.pk, carol.pk)
@@ -268,9 +268,9 @@ def test_a_person_who_erases_themselves_is_named_nowhere(
 ) -> None:
     with transaction.atomic():
         audit.forget(dora.pk, dora)
-    left = "".join(AuditDetail.objects.values_list("content", flat=True))
-    assert "dora" not in left
-    assert "10.0.0.1" not in left
+    contents = "".join(AuditDetail.objects.values_list("content", flat=True))
+    assert "dora" not in contents
+    assert "10.0.0.1" not in contents
     assert audit.verify().events == 6
 
 
@@ -308,29 +308,29 @@ def test_erasing_empties_details_of_older_versions_that_name_a_limits_former_own
         of_both = audit.record("limit.changed", actor=dora, about=dora, detail=change)
         change = {"before": {"user": "caroline"}, "after": {"user": "dora"}}
         of_other = audit.record("limit.changed", actor=dora, about=dora, detail=change)
-        left = audit.record("person.signed_out", actor=None, detail={"actor": "eve"})
+        sign_out = audit.record("person.signed_out", actor=None, detail={"actor": "eve"})
         audit.forget(carol.pk, dora, name="carol")
     empty = AuditDetail.objects.filter(content="").values_list("event", flat=True)
-    assert {of_both.pk, left.pk} <= set(empty)
+    assert {of_both.pk, sign_out.pk} <= set(empty)
     assert of_other.pk not in empty
     emptied = AuditEvent.objects.filter(action="detail.emptied").values_list("target", flat=True)
-    assert sorted(emptied) == [str(of_both.pk), str(left.pk)]
+    assert sorted(emptied) == [str(of_both.pk), str(sign_out.pk)]
     audit.verify()
-    tampered("UPDATE chatapp_auditdetail SET content = '', salt = '' WHERE event_id = %s", 7)
-    assert f"The detail of event {of_other.pk} is empty" in broken()
+    tamper("UPDATE chatapp_auditdetail SET content = '', salt = '' WHERE event_id = %s", 7)
+    assert f"The detail of event {of_other.pk} is empty" in expect_broken()
 
 
 @pytest.mark.parametrize("role", ["actor", "person"])
 def test_an_event_after_the_erasure_has_no_detail(dora: User, carol: User, role: str) -> None:
     """For example, of a request that was still running when the person was erased."""
-    known = User.objects.get(pk=carol.pk)
+    erased_person = User.objects.get(pk=carol.pk)
     with transaction.atomic():
         carol.delete()
-        audit.forget(known.pk, dora)
-        about = known if role == "person" else None
-        actor = known if role == "actor" else dora
+        audit.forget(erased_person.pk, dora)
+        about = erased_person if role == "person" else None
+        actor = erased_person if role == "actor" else dora
         event = audit.record("sessions.ended", actor=actor, about=about, detail={"ip": "10.0.0.1"})
-    assert (known.pk in (event.actor, event.person), event.detail_hash) == (True, "")
+    assert (erased_person.pk in (event.actor, event.person), event.detail_hash) == (True, "")
     assert not AuditDetail.objects.filter(event=event).exists()
     audit.verify()
 
@@ -366,7 +366,7 @@ def test_an_erasure_during_verification_breaks_nothing(
 def test_pruning_leaves_an_event_and_the_chain_continues(
     dora: User, five: list[AuditEvent], clock: Step
 ) -> None:
-    tampered("UPDATE chatapp_auditevent SET at = '2020-01-01' WHERE sequence <= 3")
+    tamper("UPDATE chatapp_auditevent SET at = '2020-01-01' WHERE sequence <= 3")
     pruned = audit.prune(timezone.now() - LATER)
     assert (pruned.events, pruned.to) == (3, 3)
     verdict = audit.verify()
@@ -382,21 +382,21 @@ def test_the_whole_log_can_be_pruned_repeatedly(dora: User, five: list[AuditEven
     assert audit.prune(timezone.now() + LATER).to == 6
     assert audit.verify().events == 1
     assert audit.prune(timezone.now() - LATER).events == 0
-    tampered("DELETE FROM chatapp_auditevent WHERE sequence = 7")
-    broken()
+    tamper("DELETE FROM chatapp_auditevent WHERE sequence = 7")
+    expect_broken()
 
 
 def test_pruning_stops_at_the_first_recent_event_even_if_later_ones_look_old(
     five: list[AuditEvent],
 ) -> None:
-    tampered("UPDATE chatapp_auditevent SET at = '2020-01-01' WHERE sequence IN (1, 3)")
+    tamper("UPDATE chatapp_auditevent SET at = '2020-01-01' WHERE sequence IN (1, 3)")
     assert audit.prune(timezone.now() - LATER).to == 1
 
 
 def test_deleting_the_first_events_without_pruning_is_detected(five: list[AuditEvent]) -> None:
     audit.prune(timezone.now() - LATER)
-    tampered("DELETE FROM chatapp_auditevent WHERE sequence = 1")
-    assert "begins with event 2" in broken()
+    tamper("DELETE FROM chatapp_auditevent WHERE sequence = 1")
+    assert "begins with event 2" in expect_broken()
 
 
 def test_an_empty_log_has_nothing_to_prune(db: None) -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from chatapp.models import Conversation, Message, Upstream, User, index_some
 from chatapp.search.forms import SearchForm
-from chatapp.search.results import Results, results
-from tests.support.stored import answered, started_by
+from chatapp.search.results import Results, find_results
+from tests.support.stored import new_conversation, store_turn
 
 Search = Callable[..., Results]
 
@@ -19,10 +19,10 @@ def index_all() -> None:
         pass
 
 
-def written(person: User, upstream: Upstream, title: str, prompt: str) -> Conversation:
+def write_chat(person: User, upstream: Upstream, title: str, prompt: str) -> Conversation:
     """Create and index a conversation with one turn."""
-    conversation = started_by(person, title)
-    answered(conversation, upstream, prompt)
+    conversation = new_conversation(person, title)
+    store_turn(conversation, upstream, prompt)
     index_all()
     return conversation
 
@@ -39,15 +39,15 @@ def search(alice: User) -> Search:
     ) -> Results:
         form = SearchForm({"q": query}, UTC)
         assert form.is_valid(), form.problem
-        return results(person, form.wanted, until, conversation)
+        return find_results(person, form.search_query, until, conversation)
 
     return search
 
 
-def titles(found: Results) -> list[str]:
-    return [one.conversation.title for one in found.found]
+def titles(results: Results) -> list[str]:
+    return [group.conversation.title for group in results.conversations]
 
 
-def messages(found: Results) -> list[Message]:
-    keys = [passage.message for one in found.found for passage in one.passages]
+def messages(results: Results) -> list[Message]:
+    keys = [passage.message for group in results.conversations for passage in group.passages]
     return [Message.objects.get(pk=key) for key in keys]

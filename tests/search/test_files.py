@@ -11,17 +11,17 @@ from chatapp.models.search import file_texts, search_entries
 from chatapp.models.search.full_text_everywhere import find_everywhere
 from chatapp.text.indexing import terms
 from tests.search.conftest import Search, index_all, messages, titles
-from tests.support.attaching import attached_to
-from tests.support.stored import answered, forked, started_by
+from tests.support.attaching import attach_file
+from tests.support.stored import fork_conversation, new_conversation, store_turn
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def prompt(alice: User, connected: Upstream) -> Message:
-    prompt, _ = answered(started_by(alice, "Figures"), connected, "Summarise")
-    attached_to(prompt, "quarterly-report.txt", b"Revenue fell because of the nightingale project")
-    attached_to(prompt, "sunset.png", b"pixels")
+def prompt(alice: User, saved_upstream: Upstream) -> Message:
+    prompt, _ = store_turn(new_conversation(alice, "Figures"), saved_upstream, "Summarise")
+    attach_file(prompt, "quarterly-report.txt", b"Revenue fell because of the nightingale project")
+    attach_file(prompt, "sunset.png", b"pixels")
     index_all()
     prompt.refresh_from_db()
     return prompt
@@ -32,10 +32,10 @@ def test_a_prompt_is_found_by_the_text_and_the_names_of_its_files(
 ) -> None:
     for query in ("nightingale", "quarterly", "sunset", "summarise revenue"):
         assert messages(search(query)) == [prompt], query
-    [passage] = search("nightingale").found[0].passages
+    [passage] = search("nightingale").conversations[0].passages
     assert passage.whose == "You, file quarterly-report.txt"
-    assert [one.text for one in passage.segments if one.is_found] == ["nightingale"]
-    [passage] = search("sunset").found[0].passages
+    assert [segment.text for segment in passage.segments if segment.is_found] == ["nightingale"]
+    [passage] = search("sunset").conversations[0].passages
     assert (passage.whose, passage.segments[0].text) == ("You, file", "sunset")
 
 
@@ -50,11 +50,11 @@ def test_reviewers_find_chats_by_their_files(prompt: Message) -> None:
 
 
 def test_nobody_finds_another_persons_files(search: Search, prompt: Message, bob: User) -> None:
-    assert not search("nightingale", bob).found
+    assert not search("nightingale", bob).conversations
 
 
 def test_a_fork_is_found_by_its_files(search: Search, alice: User, prompt: Message) -> None:
-    forked(alice, prompt.children.get().pk)
+    fork_conversation(alice, prompt.children.get().pk)
     index_all()
     assert sorted(titles(search("nightingale"))) == ["Figures", "Figures (fork)"]
 
@@ -66,7 +66,7 @@ def test_an_expired_file_is_found_by_its_name_alone(search: Search, prompt: Mess
     for _ in iter(round.step, False):
         pass
     index_all()
-    assert not search("nightingale").found
+    assert not search("nightingale").conversations
     assert messages(search("quarterly")) == [prompt]
 
 
@@ -83,7 +83,7 @@ def test_the_text_of_a_file_that_expires_meanwhile_is_not_indexed(
         at_this_moment.setattr(search_entries, "file_texts", texts_just_before)
         search_entries.index_some()
     index_all()
-    assert not search("nightingale").found
+    assert not search("nightingale").conversations
     assert messages(search("quarterly")) == [prompt]
 
 
@@ -94,19 +94,19 @@ def test_deleting_a_chat_removes_its_files_from_the_index(prompt: Message) -> No
 
 
 def test_only_the_beginning_of_very_long_files_is_indexed(
-    search: Search, alice: User, connected: Upstream, monkeypatch: pytest.MonkeyPatch
+    search: Search, alice: User, saved_upstream: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(file_texts, "MAX_CHARACTERS", 60)
     monkeypatch.setattr(file_texts, "SLICE", 16)
-    prompt, _ = answered(started_by(alice), connected, "Read")
-    attached_to(
+    prompt, _ = store_turn(new_conversation(alice), saved_upstream, "Read")
+    attach_file(
         prompt, "first.txt", b"The early nightingale sings in the warm evening " + b"x " * 9
     )
-    attached_to(prompt, "second.txt", b"A late canary")
+    attach_file(prompt, "second.txt", b"A late canary")
     index_all()
     for query in ("nightingale", "evening", "first", "second"):
         assert messages(search(query)) == [prompt], query
-    assert not search("canary").found
+    assert not search("canary").conversations
 
 
 def test_slices_cut_a_text_between_words_and_lose_nothing() -> None:

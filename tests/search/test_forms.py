@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from chatapp.models import Upstream, User
 from chatapp.search.forms import MAX_LENGTH, SearchForm
-from tests.search.conftest import Search, titles, written
-from tests.support.profile import scaled
+from tests.search.conftest import Search, titles, write_chat
+from tests.support.profile import choose_size
 
 VIENNA = timezone(timedelta(hours=1))
 HOSTILE = (
@@ -58,18 +58,18 @@ def test_an_invalid_date_gives_an_error_with_an_example(name: str, day: str) -> 
 def test_a_day_begins_in_the_persons_time_zone(value: str, moment: datetime) -> None:
     form = SearchForm({"q": f"before:{value}"}, VIENNA)
     assert form.is_valid()
-    assert form.wanted.before == moment
+    assert form.search_query.before == moment
 
 
 @pytest.mark.parametrize("query", ["", " ", "from:", "before: ", 'project:""', '"', "…", "!!"])
 def test_an_unfinished_filter_is_ignored(query: str) -> None:
     form = SearchForm({"q": query}, UTC)
     assert form.is_valid()
-    assert form.wanted.is_nothing
+    assert form.search_query.is_empty
 
 
 @given(st.text(max_size=MAX_LENGTH))
-@settings(max_examples=scaled(100, 600))
+@settings(max_examples=choose_size(100, 600))
 def test_any_text_can_be_parsed(query: str) -> None:
     form = SearchForm({"q": query}, UTC)
     assert form.is_valid() or form.problem
@@ -77,15 +77,15 @@ def test_any_text_can_be_parsed(query: str) -> None:
 
 @pytest.mark.parametrize("query", HOSTILE)
 def test_no_query_reaches_the_database_as_syntax(
-    search: Search, alice: User, connected: Upstream, query: str
+    search: Search, alice: User, saved_upstream: Upstream, query: str
 ) -> None:
-    written(alice, connected, "Birds", "Of the canary")
+    write_chat(alice, saved_upstream, "Birds", "Of the canary")
     assert titles(search(query)) in ([], ["Birds"])
     assert titles(search("canary")) == ["Birds"]
 
 
-def test_a_text_is_found_by_itself(search: Search, alice: User, connected: Upstream) -> None:
+def test_a_text_is_found_by_itself(search: Search, alice: User, saved_upstream: Upstream) -> None:
     for number, query in enumerate(HOSTILE[:5]):
         text = query.replace("words:", "")
-        written(alice, connected, f"Chat {number}", text)
+        write_chat(alice, saved_upstream, f"Chat {number}", text)
         assert f"Chat {number}" in titles(search(text.replace('"', ""))), query

@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatapp.search.spelling_patterns import Segment, SpellingPatterns
-from chatapp.text.indexing import Term, quoted, terms
+from chatapp.text.indexing import Term, parse_quoted_phrase, terms
 
 
-def marked(query: str, text: str) -> str:
-    return _with_brackets(SpellingPatterns(_terms(query)).marked(text))
+def mark_matches(query: str, text: str) -> str:
+    return _with_brackets(SpellingPatterns(_terms(query)).mark_matches(text))
 
 
 def passage(query: str, text: str) -> str:
@@ -18,7 +18,7 @@ def passage(query: str, text: str) -> str:
 
 
 def _terms(query: str) -> list[Term]:
-    phrase = quoted(query) if query.startswith('"') else None
+    phrase = parse_quoted_phrase(query) if query.startswith('"') else None
     return [phrase] if phrase else terms(query)
 
 
@@ -49,16 +49,16 @@ def _with_brackets(segments: list[Segment]) -> str:
     ],
 )
 def test_matches_are_marked(query: str, text: str, expected: str) -> None:
-    assert marked(query, text) == expected
+    assert mark_matches(query, text) == expected
 
 
 def test_the_passage_is_where_most_words_are_together() -> None:
     text = "nginx " + "filler " * 100 + "the timeout of nginx is 60 s " + "more " * 100
-    shown = passage("nginx timeout", text)
-    assert "[timeout] of [nginx]" in shown
-    assert shown.startswith("… ")
-    assert shown.endswith(" …")
-    assert len(shown) < 300
+    excerpt = passage("nginx timeout", text)
+    assert "[timeout] of [nginx]" in excerpt
+    assert excerpt.startswith("… ")
+    assert excerpt.endswith(" …")
+    assert len(excerpt) < 300
 
 
 @pytest.mark.parametrize("filler", ["filler ", "füller ", "İß ", "東京"])
@@ -75,7 +75,7 @@ def test_a_text_without_matches_is_shown_from_its_beginning() -> None:
 @given(st.text(max_size=300), st.text(max_size=40))
 def test_marking_does_not_change_the_text(text: str, query: str) -> None:
     looks = SpellingPatterns(terms(query))
-    assert "".join(one.text for one in looks.marked(text)) == "".join(
-        one.text for one in SpellingPatterns([]).marked(text)
+    assert "".join(segment.text for segment in looks.mark_matches(text)) == "".join(
+        segment.text for segment in SpellingPatterns([]).mark_matches(text)
     )
     looks.passage(text)

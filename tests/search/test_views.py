@@ -6,13 +6,13 @@ from django.test import Client
 
 from chatapp.models import Preset, Project, SavedPrompt, Upstream, User
 from tests.conftest import signed_in
-from tests.search.conftest import index_all, written
-from tests.support.stored import answered, started_by
+from tests.search.conftest import index_all, write_chat
+from tests.support.stored import new_conversation, store_turn
 
 CANARY = "canarybird"
 
 
-def found(browser: Client, query: str, *, in_dialog: bool = False) -> str:
+def search_page(browser: Client, query: str, *, in_dialog: bool = False) -> str:
     headers = {"HX-Request": "true"} if in_dialog else {}
     answer = browser.get("/search/", {"q": query}, headers=headers)
     assert answer.status_code == 200
@@ -20,22 +20,22 @@ def found(browser: Client, query: str, *, in_dialog: bool = False) -> str:
 
 
 def test_nobody_sees_another_persons_words(
-    alices: Client, bobs: Client, olives: Client, alice: User, connected: Upstream
+    alices: Client, bobs: Client, olives: Client, alice: User, saved_upstream: Upstream
 ) -> None:
-    written(alice, connected, f"Of {CANARY}", f"the {CANARY} ```")
+    write_chat(alice, saved_upstream, f"Of {CANARY}", f"the {CANARY} ```")
     alice.projects.create(name="Nature")
-    assert found(alices, "canary").count(f"{CANARY[6:]}") >= 2
+    assert search_page(alices, "canary").count(f"{CANARY[6:]}") >= 2
     for browser in (bobs, olives):
         for query in ("canary", "from:me", "from:model", "has:code", "after:2000", "model:g", ""):
             for in_dialog in (True, False):
-                assert CANARY not in found(browser, query, in_dialog=in_dialog)
+                assert CANARY not in search_page(browser, query, in_dialog=in_dialog)
 
 
 @pytest.mark.parametrize("in_dialog", [True, False])
 def test_a_deactivated_person_gets_nothing(
-    alice: User, connected: Upstream, in_dialog: bool
+    alice: User, saved_upstream: Upstream, in_dialog: bool
 ) -> None:
-    written(alice, connected, "Birds", f"Of the {CANARY}")
+    write_chat(alice, saved_upstream, "Birds", f"Of the {CANARY}")
     browser = signed_in(alice)
     User.objects.update(is_active=False)
     headers = {"HX-Request": "true"} if in_dialog else {}
@@ -47,46 +47,46 @@ def test_a_deactivated_person_gets_nothing(
 def test_only_administrators_are_offered_administration_commands(
     alices: Client, olives: Client
 ) -> None:
-    assert 'href="/settings/models/"' not in found(alices, "admin", in_dialog=True)
-    assert 'href="/settings/models/"' in found(olives, "admin", in_dialog=True)
+    assert 'href="/settings/models/"' not in search_page(alices, "admin", in_dialog=True)
+    assert 'href="/settings/models/"' in search_page(olives, "admin", in_dialog=True)
 
 
 def test_a_very_long_query_gives_an_error_and_is_returned_shortened(alices: Client) -> None:
-    page = found(alices, "x" * 20_000)
+    page = search_page(alices, "x" * 20_000)
     assert "A search can have at most 500 characters." in page
     assert len(page) < 10_000
 
 
 @pytest.mark.parametrize("until", ["soon", "-1", "9" * 30, "1"])
 def test_an_invalid_until_finds_nothing(
-    alices: Client, alice: User, connected: Upstream, until: str
+    alices: Client, alice: User, saved_upstream: Upstream, until: str
 ) -> None:
-    written(alice, connected, "Birds", f"Of the {CANARY}")
+    write_chat(alice, saved_upstream, "Birds", f"Of the {CANARY}")
     answer = alices.get("/search/", {"q": "canary", "until": until})
     assert answer.status_code == 200
     assert "/c/" not in answer.content.decode()
 
 
 def test_trashed_conversations_are_not_among_the_recent_ones(
-    alices: Client, alice: User, connected: Upstream
+    alices: Client, alice: User, saved_upstream: Upstream
 ) -> None:
-    conversation = written(alice, connected, "Birds", "A question")
-    assert "Birds" in found(alices, "", in_dialog=True)
+    conversation = write_chat(alice, saved_upstream, "Birds", "A question")
+    assert "Birds" in search_page(alices, "", in_dialog=True)
     for put_away in ("trashed_at", "archived_at"):
         setattr(conversation, put_away, conversation.created_at)
         conversation.save()
-        assert "Birds" not in found(alices, "", in_dialog=True)
+        assert "Birds" not in search_page(alices, "", in_dialog=True)
         setattr(conversation, put_away, None)
 
 
 def test_the_command_reindexes_and_reports_it(
-    alices: Client, alice: User, connected: Upstream, capsys: pytest.CaptureFixture[str]
+    alices: Client, alice: User, saved_upstream: Upstream, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    answered(started_by(alice, "Birds"), connected, f"Of the {CANARY}")
-    assert "Birds" not in found(alices, "canary")
+    store_turn(new_conversation(alice, "Birds"), saved_upstream, f"Of the {CANARY}")
+    assert "Birds" not in search_page(alices, "canary")
     call_command("reindex")
     assert capsys.readouterr().out == "All 3 messages and titles are in the search index.\n"
-    assert "Birds" in found(alices, "canary")
+    assert "Birds" in search_page(alices, "canary")
     index_all()
 
 
@@ -97,10 +97,10 @@ def test_the_dialog_finds_projects_presets_and_prompts_by_their_names(
     poet = Preset.start(alice, name="Poet of the garden")
     report = SavedPrompt.start(alice, title="Garden report", text="Report")
     Preset.start(bob, name="Garden of bob")
-    page = found(alices, "gard", in_dialog=True)
+    page = search_page(alices, "gard", in_dialog=True)
     for address in (f"/projects/{project.pk}/", f"/?preset={poet.pk}", f"/prompts/{report.pk}/"):
         assert f'href="{address}"' in page
     assert "Garden &lt;plans&gt;" in page
     assert "Garden of bob" not in page
     for query, in_dialog in (("gard", False), ("tomato", True), ("has:code gard", True)):
-        assert "Garden" not in found(alices, query, in_dialog=in_dialog)
+        assert "Garden" not in search_page(alices, query, in_dialog=in_dialog)

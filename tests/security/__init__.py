@@ -1,1 +1,1 @@
-"""What foreign text, other people and floods must not be able to do to the app."""
+"""Tests that the app withstands foreign text, other people and floods."""

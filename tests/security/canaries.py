@@ -22,7 +22,7 @@ TEXTS = (models.CharField, models.TextField, models.JSONField, models.BinaryFiel
 
 @dataclass(frozen=True)
 class Audience:
-    """Who of the cast may read a text: freely, or only if the audit log records it."""
+    """The people of the cast who may read a text: freely, or only if the audit log records it."""
 
     freely: frozenset[str]
     if_recorded: frozenset[str] = frozenset()
@@ -221,7 +221,7 @@ class Text:
     audience: Audience
 
 
-def fields_of(table: dict[str, Any]) -> dict[str, Any]:
+def expand_fields(table: dict[str, Any]) -> dict[str, Any]:
     """Expand a table to one entry for each field, keyed like `Message content`."""
     return {
         f"{model} {name}": value
@@ -241,7 +241,7 @@ def texts() -> Iterator[tuple[type[models.Model], str]]:
 
 def fill(alice: int) -> dict[str, Text]:
     """Put words into each text that is Alice's or the installation's; return them."""
-    audiences, numbers = fields_of(FILLED), count(1)
+    audiences, numbers = expand_fields(FILLED), count(1)
     words: dict[str, Text] = {}
 
     def word(field: str) -> str:
@@ -249,16 +249,18 @@ def fill(alice: int) -> dict[str, Text]:
         words[made] = Text(field, audiences[field])
         return made
 
-    def filled(shape: Any, field: str) -> Any:
+    def fill_shape(shape: Any, field: str) -> Any:
         match shape:
             case str():
                 return re.sub(r"\{\}", lambda _: word(field), shape)
             case bytes():
-                return filled(shape.decode(), field).encode()
+                return fill_shape(shape.decode(), field).encode()
             case list():
-                return [filled(one, field) for one in shape]
+                return [fill_shape(part, field) for part in shape]
             case dict():
-                return {filled(key, field): filled(one, field) for key, one in shape.items()}
+                return {
+                    fill_shape(key, field): fill_shape(part, field) for key, part in shape.items()
+                }
         return shape
 
     for model, name in texts():
@@ -269,7 +271,7 @@ def fill(alice: int) -> dict[str, Text]:
         if model.__name__ in OF_ALICE:
             rows = rows.filter(**{OF_ALICE[model.__name__]: alice})
         for pk in rows.values_list("pk", flat=True):
-            value = {name: filled(SHAPES.get(field, "{}"), field)}
+            value = {name: fill_shape(SHAPES.get(field, "{}"), field)}
             model._default_manager.filter(pk=pk).update(**value)
     with transaction.atomic():
         audit.record(

@@ -60,7 +60,7 @@ from chatapp.models.files import storage
 from chatapp.models.sharing.shared_chats import Audience, Share, ShareOptions
 from tests.conftest import PASSWORD
 from tests.support import sessions
-from tests.support.stored import end, reply_of
+from tests.support.stored import build_reply, end
 
 CAST = ("nobody", "alice", "bob", "stan", "rita", "olive", "adam")
 """Alice owns what the addresses name; Bob is another person; Stan is staff without permissions;
@@ -183,7 +183,7 @@ def furnish(alice: User) -> House:
     project = alice.projects.create(name=PRIVATE[0], instructions=PRIVATE[1])
     conversation = alice.conversations.create(title=PRIVATE[0], project=project)
     prompt, reply = conversation.ask(uuid4(), PRIVATE[1], None, upstream, "one", uuid4())
-    end(reply, reply_of(PRIVATE[2], PRIVATE[3]))
+    end(reply, build_reply(PRIVATE[2], PRIVATE[3]))
     ReplyImage.objects.create(
         message=reply, position=0, media_type="image/gif", data=b"GIF89a" + PRIVATE[2].encode()
     )
@@ -220,14 +220,14 @@ def furnish(alice: User) -> House:
     alice.groups.add(group)
     link, shared_token = share.store(alice)
     alice.groups.clear()
-    job, file = imported(conversation)
+    job, file = store_import(conversation)
     Avatar.replace(alice, "image/png", b"a picture of Alice")
     objects = {
         "avatar": alice.avatar_version,
         "shared_link": link.pk,
         "shared_token": shared_token,
         "access_token": token.pk,
-        "export": exported(alice).pk,
+        "export": store_export(alice).pk,
         "import": job.pk,
         "import_file": file.pk,
         "preset": preset.pk,
@@ -250,16 +250,16 @@ def furnish(alice: User) -> House:
     return House(conversation, reply, objects, files, clients)
 
 
-def exported(alice: User) -> ChatExport:
+def store_export(alice: User) -> ChatExport:
     """Store an export of her chats, with its file."""
     tomorrow = timezone.now() + timedelta(days=1)
-    kept = {"suffix": "jsonl", "size": 9, "expires_at": tomorrow, "state": "done"}
-    export = ChatExport.objects.create(user=alice, format="json", scope="everything", **kept)
+    fields = {"suffix": "jsonl", "size": 9, "expires_at": tomorrow, "state": "done"}
+    export = ChatExport.objects.create(user=alice, format="json", scope="everything", **fields)
     storage.replace(export.stored_name, f"{PRIVATE[1]}\n".encode())
     return export
 
 
-def imported(conversation: Conversation) -> tuple[Import, ImportFile]:
+def store_import(conversation: Conversation) -> tuple[Import, ImportFile]:
     """Return an import that has made this chat, and one of its files."""
     reasons = {"reasons": {PRIVATE[2]: [1, [PRIVATE[0]]]}}
     job = Import.objects.create(
@@ -312,7 +312,7 @@ def attach_files(conversation: Conversation, prompt: Message) -> dict[str, UUID]
     ]
     Attachment.objects.bulk_create(made)
     Message.objects.filter(pk=prompt.pk).update(file_count=3)
-    return {what: one.pk for what, one in zip(files, made, strict=True)}
+    return {what: attachment.pk for what, attachment in zip(files, made, strict=True)}
 
 
 def signed_in(name: str) -> Client:
@@ -327,12 +327,12 @@ def everything() -> Rows:
     """Return all rows except sessions, which any request may renew, counted attempts, and the audit
     log, where some views add an event."""
     but = (Session, Device, CacheEntry, AuditEvent, AuditDetail, AuditHead)
-    models = [one for one in apps.get_models(include_auto_created=True) if one not in but]
+    models = [model for model in apps.get_models(include_auto_created=True) if model not in but]
     with connection.cursor() as cursor:
-        return {model._meta.label: rows_of(model, cursor) for model in models}
+        return {model._meta.label: read_rows(model, cursor) for model in models}
 
 
-def rows_of(model: type[Model], cursor: CursorWrapper) -> list[Any]:
+def read_rows(model: type[Model], cursor: CursorWrapper) -> list[Any]:
     """Return its rows as they are stored, which takes a tenth of the time that the ORM takes."""
     quoted = connection.ops.quote_name
     keys = ", ".join(quoted(str(field.column)) for field in model._meta.pk_fields)
@@ -340,7 +340,7 @@ def rows_of(model: type[Model], cursor: CursorWrapper) -> list[Any]:
     return list(cursor.fetchall())
 
 
-def body_of(response: HttpResponseBase) -> bytes:
+def read_body(response: HttpResponseBase) -> bytes:
     """Return all bytes of a response, whether it streams them or not."""
     if not response.streaming:
         return response.content  # type: ignore[attr-defined, no-any-return]

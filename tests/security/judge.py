@@ -20,13 +20,13 @@ SEEN_BY_HTMX = re.compile(r"<(?:hx-|head|title|body|html|script|template)", re.I
 @lru_cache(maxsize=20_000)
 def breaches(html: str) -> list[str]:
     """Return what the HTML of foreign text has outside the allowlist; empty if nothing."""
-    found = [f"{match[0]} in the text" for match in SEEN_BY_HTMX.finditer(html)]
-    for node in parsed(html).descendants:
-        found += _of(node)
-    return found
+    problems = [f"{match[0]} in the text" for match in SEEN_BY_HTMX.finditer(html)]
+    for node in parse_foreign(html).descendants:
+        problems += _find_breaches(node)
+    return problems
 
 
-def parsed(html: str) -> Element:
+def parse_foreign(html: str) -> Element:
     """Parse HTML as if put into a `div`, however malformed it is."""
     return parse_fragment(html, "div")
 
@@ -35,7 +35,7 @@ def breaches_below(root: Node, attribute: str) -> list[str]:
     """Return the breaches below all elements with this attribute, which hold foreign text."""
     holders = root.select(f"[{attribute}]")
     below = {id(inner): inner for element in holders for inner in element.descendants}
-    return [breach for node in below.values() for breach in _of(node)]
+    return [breach for node in below.values() for breach in _find_breaches(node)]
 
 
 def skeleton(root: Element, attribute: str = "hx-ignore") -> list[str]:
@@ -47,14 +47,14 @@ def skeleton(root: Element, attribute: str = "hx-ignore") -> list[str]:
     return shape
 
 
-def _of(node: Node) -> Iterator[str]:
+def _find_breaches(node: Node) -> Iterator[str]:
     if isinstance(node, Element):
-        yield from _of_element(node)
+        yield from _find_element_breaches(node)
     elif not isinstance(node, Text | DocumentFragment):  # a template's content
         yield f"a {type(node).__name__}"
 
 
-def _of_element(element: Element) -> Iterator[str]:
+def _find_element_breaches(element: Element) -> Iterator[str]:
     forms = ALLOWED[element.namespace].get(element.tag)
     if forms is None:
         yield f"<{element.tag}>"

@@ -181,49 +181,51 @@ CONTEXTS = [
 ]
 
 
-def _filled(seeds: list[str]) -> Iterator[str]:
+def _fill_seeds(seeds: list[str]) -> Iterator[str]:
     for seed in seeds:
         yield seed.format(run=RUN, evil=EVIL, tool=f"{TOOL_SERVER}?{MARK}", mark=MARK)
 
 
-def _marked(payloads: Iterator[str]) -> list[str]:
+def _mark_payloads(payloads: Iterator[str]) -> list[str]:
     """Return payloads without duplicates, each with its mark, ending where the next may begin."""
     marked = (text if MARK in text else f"{text} {MARK}" for text in payloads)
     return list(dict.fromkeys(marked))
 
 
-def _encoded() -> Iterator[str]:
-    seeds = list(_filled(ELEMENTS))
+def _encode_elements() -> Iterator[str]:
+    seeds = list(_fill_seeds(ELEMENTS))
     for number, encode in enumerate(list(ENCODINGS.values())[1:]):
         yield from (encode(seed) for seed in seeds[number::3])
 
 
-def _placed() -> Iterator[str]:
-    seeds = list(_filled(ELEMENTS + MUTATIONS))
+def _place_in_contexts() -> Iterator[str]:
+    seeds = list(_fill_seeds(ELEMENTS + MUTATIONS))
     for number, context in enumerate(CONTEXTS[1:]):
         yield from (context.format(seed) for seed in seeds[number::5])
 
 
-def _broken_out(attributes: list[str]) -> Iterator[str]:
-    acting = list(_filled(attributes))
+def _break_out(attributes: list[str]) -> Iterator[str]:
+    acting = list(_fill_seeds(attributes))
     for number, form in enumerate(BREAKS):
-        yield from (form.format(f"{one} hx-trigger=load") for one in acting[number % 2 :: 2])
+        yield from (
+            form.format(f"{attribute} hx-trigger=load") for attribute in acting[number % 2 :: 2]
+        )
 
 
 SETS: dict[str, list[str]] = {
-    "elements": _marked(_filled(ELEMENTS)),
-    "elements encoded": _marked(_encoded()),
-    "elements in Markdown": _marked(_placed()),
-    "mutations": _marked(_filled(MUTATIONS)),
-    "addresses": _marked(
+    "elements": _mark_payloads(_fill_seeds(ELEMENTS)),
+    "elements encoded": _mark_payloads(_encode_elements()),
+    "elements in Markdown": _mark_payloads(_place_in_contexts()),
+    "mutations": _mark_payloads(_fill_seeds(MUTATIONS)),
+    "addresses": _mark_payloads(
         form.format(address)
         for number, form in enumerate(LINKS)
-        for address in list(_filled(SCHEMES))[number % 2 :: 2]
+        for address in list(_fill_seeds(SCHEMES))[number % 2 :: 2]
     ),
-    "attributes that act": _marked(_broken_out(ACTING)),
-    "attributes that pose": _marked(_broken_out(POSING)),
-    "formulas": _marked(
-        form.format(tex) for tex in _filled(TEX) for form in ("${0}$", "$${0}$$", "\\({0}\\)")
+    "attributes that act": _mark_payloads(_break_out(ACTING)),
+    "attributes that pose": _mark_payloads(_break_out(POSING)),
+    "formulas": _mark_payloads(
+        form.format(tex) for tex in _fill_seeds(TEX) for form in ("${0}$", "$${0}$$", "\\({0}\\)")
     ),
 }
 PAYLOADS = [payload for payloads in SETS.values() for payload in payloads]

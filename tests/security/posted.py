@@ -1,4 +1,5 @@
-"""What an authorised person posts for each action of `test_actions`, and its preconditions.
+"""The fields that an authorised person posts for each action of `test_actions`, and its
+preconditions.
 
 Values may name objects of the house: `{conversation}`, `{upstream}`.
 """
@@ -43,11 +44,11 @@ from chatapp.models import (
     User,
 )
 from chatapp.models.library.sharing import Level
-from chatapp.staff.retention.forms import seal
+from chatapp.staff.retention.forms import seal_preview
 from chatapp.upstream.wire.concessions import Concession
 from tests.conftest import PASSWORD
 from tests.security.house import House
-from tests.support.stored import end, reply_of
+from tests.support.stored import build_reply, end
 
 NEW = "four wild geese at dawn"
 NEW_TWICE = {"password1": NEW, "password2": NEW}
@@ -194,18 +195,18 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def _her() -> User:
+def _get_alice() -> User:
     return User.objects.get(username="alice")
 
 
 def _link(house: House) -> None:
-    house.objects["named"] = urlsafe_base64_encode(str(_her().pk).encode())
-    house.objects["token"] = default_token_generator.make_token(_her())
+    house.objects["named"] = urlsafe_base64_encode(str(_get_alice().pk).encode())
+    house.objects["token"] = default_token_generator.make_token(_get_alice())
 
 
 def _address(house: House) -> None:
-    wanted = [_her().pk, _her().email, "alice@example.net"]
-    house.objects["token"] = signing.dumps(wanted, salt=ADDRESS_SALT)
+    claims = [_get_alice().pk, _get_alice().email, "alice@example.net"]
+    house.objects["token"] = signing.dumps(claims, salt=ADDRESS_SALT)
 
 
 def _invitation(house: House) -> None:
@@ -215,23 +216,23 @@ def _invitation(house: House) -> None:
 
 
 def _app(house: House) -> None:
-    TOTP.activate(_her(), SECRET)
+    TOTP.activate(_get_alice(), SECRET)
     now = next(iter(yield_hotp_counters_from_time()))
     house.objects["code"] = format_hotp_value(hotp_value(SECRET, now))
 
 
 def _passkey(house: House) -> None:
-    key = Authenticator.objects.create(user=_her(), type="webauthn", data={"name": "Hers"})
+    key = Authenticator.objects.create(user=_get_alice(), type="webauthn", data={"name": "Hers"})
     house.objects["key"] = key.pk
 
 
 def _claim(house: House) -> None:
-    Review.held(house.conversation.pk).claim(User.objects.get(username="rita"))
+    Review.get_for_update(house.conversation.pk).claim(User.objects.get(username="rita"))
 
 
 def _hold(house: House) -> None:
     olive = User.objects.get(username="olive")
-    house.objects["hold"] = LegalHold.begin(_her(), None, "A matter", olive).pk
+    house.objects["hold"] = LegalHold.begin(_get_alice(), None, "A matter", olive).pk
 
 
 def _spare(house: House) -> None:
@@ -265,12 +266,12 @@ def _member(house: House) -> None:
     """Make Alice a member of a project of Olive's, with a chat in it."""
     olive = User.objects.get(username="olive")
     project = olive.projects.create(name="p")
-    house.objects["member"] = project.members.create(person=_her()).pk
+    house.objects["member"] = project.members.create(person=_get_alice()).pk
     house.objects["project"] = project.pk
     upstream = Upstream.objects.get()
     chat = olive.conversations.create(title="c", project=project)
     _, reply = chat.ask(uuid4(), "Hi", None, upstream, "one", uuid4())
-    end(reply, reply_of("Ho"))
+    end(reply, build_reply("Ho"))
     house.objects["chat"] = chat.pk
 
 
@@ -283,11 +284,11 @@ NEEDED: Mapping[str, Callable[[House], object]] = {
     "imports/<uuid:pk>/start/": lambda house: _import(house, phase="preview"),
     "imports/<uuid:pk>/cancel/": lambda house: _import(house, phase="reading", state="waiting"),
     "imports/<uuid:pk>/retry/": lambda house: _import(house, phase="reading", state="failed"),
-    "prompts/forget/": lambda house: RememberedValues.remember(_her(), _prompt(house), {}),
+    "prompts/forget/": lambda house: RememberedValues.remember(_get_alice(), _prompt(house), {}),
     "prompts/<uuid:pk>/restore/": lambda house: _prompt(house).discard(),
-    "prompts/<uuid:pk>/versions/": lambda house: _prompt(house).change(_her(), 1, text="Two"),
+    "prompts/<uuid:pk>/versions/": lambda house: _prompt(house).change(_get_alice(), 1, text="Two"),
     "presets/<uuid:pk>/restore/": lambda house: _preset(house).discard(),
-    "presets/<uuid:pk>/versions/": lambda house: _preset(house).change(_her(), 1, name="Two"),
+    "presets/<uuid:pk>/versions/": lambda house: _preset(house).change(_get_alice(), 1, name="Two"),
     "settings/shared/stop/": _grant,
     "settings/shared/projects/stop/": _member,
     "projects/<uuid:pk>/leave/": _member,
@@ -305,7 +306,7 @@ NEEDED: Mapping[str, Callable[[House], object]] = {
     "invitation/<str:token>/": _invitation,
     "people/<int:pk>/second-factor/": _app,
     "people/<int:pk>/end-hold/": _hold,
-    "retention/": lambda house: house.objects.update(seal=seal(Retention(30, None, None))),
+    "retention/": lambda house: house.objects.update(seal=seal_preview(Retention(30, None, None))),
     "settings/models/<int:pk>/contexts/": lambda house: Upstream.remember_context_refusal(
         int(str(house.objects["upstream"])), "one", 8192
     ),
@@ -349,11 +350,11 @@ def hold_to(house: House, scope: str, *, hides_names: bool = False) -> None:
     ReviewPolicy.objects.create(scope=scope, hides_names=hides_names, begins_at=begins_at)
 
 
-def fields_of(action: str, house: House) -> dict[str, str]:
+def build_fields(action: str, house: House) -> dict[str, str]:
     """Prepare what the action needs, and return what its form sends."""
     if needed := NEEDED.get(action):
         needed(house)
-    known = {**house.objects, "conversation": house.conversation.pk, "reply": house.reply.pk}
+    ids = {**house.objects, "conversation": house.conversation.pk, "reply": house.reply.pk}
     sent: Mapping[str, str] = FIELDS.get(action, {})
     if action.endswith("/#delete"):  # a bulk deletion in a list of the Django admin
         [model] = [name for name in house.objects if f"/{name}/" in action]
@@ -361,4 +362,4 @@ def fields_of(action: str, house: House) -> dict[str, str]:
         sent = {**DELETION, "action": "delete_selected", "_selected_action": selected}
     elif action.endswith("delete/"):
         sent = DELETION
-    return {name: value.format(**known) for name, value in sent.items()}
+    return {name: value.format(**ids) for name, value in sent.items()}

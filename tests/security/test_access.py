@@ -1,4 +1,4 @@
-"""Who may see what: every address requested by everybody, in one table.
+"""Permissions to view: every address requested by everybody, in one table.
 
 An address missing from the table fails the tests. So does a word of Alice's in a response to
 someone who may not read it, a key in any response, and a row changed by viewing or by a refused
@@ -22,12 +22,12 @@ from tests.security.house import (
     KEYS,
     PRIVATE,
     House,
-    body_of,
     everything,
+    read_body,
     routes,
     verdict,
 )
-from tests.support.profile import sampled
+from tests.support.profile import sample_params
 
 pytestmark = pytest.mark.django_db
 
@@ -280,7 +280,7 @@ TABLE = {
 }
 for model in (
     "auth/group",
-    *(f"chatapp/{one}" for one in ("user", "upstream", "toolserver", "suggestion")),
+    *(f"chatapp/{model_name}" for model_name in ("user", "upstream", "toolserver", "suggestion")),
 ):
     TABLE |= {
         f"admin/{model}/": VIEWERS,
@@ -351,7 +351,7 @@ test_projects, test_shared_projects and test_temporary in tests/chat, in tests/a
 tests/exports, tests/files, tests/imports, tests/library and tests/sharing."""
 
 
-def recorded() -> int:
+def get_last_sequence() -> int:
     """Return the number of the audit log's last event."""
     return AuditHead.objects.get().sequence
 
@@ -367,16 +367,16 @@ def is_recorded(name: str, house: House, path: str, since: int) -> bool:
     return f"/review/{house.conversation.pk}/" in path and opened.exists()
 
 
-def said(answer: HttpResponseBase) -> str:
+def read_response(answer: HttpResponseBase) -> str:
     """Return the whole response as text, with its headers."""
-    return f"{answer.headers}{body_of(answer).decode(errors='replace')}"
+    return f"{answer.headers}{read_body(answer).decode(errors='replace')}"
 
 
 def test_the_table_covers_every_address() -> None:
     assert set(routes(get_resolver().url_patterns)) == set(TABLE)
 
 
-@pytest.mark.parametrize("name", sampled([*CAST, *FORMER], len(CAST) + 1))
+@pytest.mark.parametrize("name", sample_params([*CAST, *FORMER], len(CAST) + 1))
 def test_everybody_gets_what_they_may_see_and_nothing_else(house: House, name: str) -> None:
     column = CAST.index(name) if name in CAST else CAST.index("nobody")
     expected = {route: row.split()[column] for route, row in TABLE.items()}
@@ -386,10 +386,10 @@ def test_everybody_gets_what_they_may_see_and_nothing_else(house: House, name: s
     got, read_by_others = {}, []
     for route in TABLE:
         allowances.clear()
-        since = recorded()
+        since = get_last_sequence()
         answer = house.clients[name].get(house.path(route))
         got[route] = verdict(answer)
-        page = said(answer)
+        page = read_response(answer)
         assert not [key for key in KEYS if key in page], route
         if [word for word in PRIVATE if word in page] and name != "alice":
             assert name in READERS, route
@@ -415,19 +415,19 @@ def test_an_image_is_never_cached_and_runs_no_scripts(house: House, name: str) -
 
 
 @pytest.mark.parametrize(
-    "said",
-    sampled(
+    "authorization",
+    sample_params(
         ["", "Bearer", "Bearer ", "bearer tok", "Basic tok", "Bearer töken", "Bearer tokentoken"], 2
     ),
 )
 @pytest.mark.parametrize("name", ["nobody", "alice", "olive"])
 def test_metrics_require_the_token(
-    house: House, monkeypatch: pytest.MonkeyPatch, name: str, said: str
+    house: House, monkeypatch: pytest.MonkeyPatch, name: str, authorization: str
 ) -> None:
     """Being signed in does not help, even as an administrator."""
     monkeypatch.setattr(settings, "CHATAPP_METRICS_TOKEN", "token")
     client = house.clients[name]
-    answer = client.get("/metrics", headers={"Authorization": said})
+    answer = client.get("/metrics", headers={"Authorization": authorization})
     assert (answer.status_code, answer.content) == (401, b"")
     answer = client.get("/metrics", headers={"Authorization": "Bearer token"})
     assert answer.status_code == 200
@@ -446,7 +446,9 @@ def test_diagnostic_commands_print_no_secrets(house: House) -> None:
         assert not [secret for secret in secrets if secret in read_by_others.getvalue()], words
 
 
-@pytest.mark.parametrize("name", sampled(["nobody", "alice", "bob", "stan", "rita", *FORMER], 6))
+@pytest.mark.parametrize(
+    "name", sample_params(["nobody", "alice", "bob", "stan", "rita", *FORMER], 6)
+)
 def test_a_person_who_may_not_view_may_not_post(house: House, name: str) -> None:
     """Nor may anyone with read-only access change anything, or anyone but Alice what is Alice's."""
     column = CAST.index(name) if name in CAST else CAST.index("nobody")

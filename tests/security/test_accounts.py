@@ -14,7 +14,7 @@ from django.db import connections
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from chatapp.accounts.adapter import MISMATCH, PATIENCE
+from chatapp.accounts.adapter import MISMATCH, TOO_MANY_ATTEMPTS
 from chatapp.accounts.setup_link import setup_token
 from chatapp.logs import REDACTED
 from chatapp.models import CacheEntry, User
@@ -48,14 +48,14 @@ def sentence(answer: Any) -> str:
 
 def test_guessing_from_one_address_locks_the_account_for_that_address(alice: User) -> None:
     messages = [attempt("alice", f"guess {n}") for n in range(8)]
-    assert messages == [MISMATCH] * 5 + [PATIENCE] * 3
-    assert attempt("alice", PASSWORD) == PATIENCE
+    assert messages == [MISMATCH] * 5 + [TOO_MANY_ATTEMPTS] * 3
+    assert attempt("alice", PASSWORD) == TOO_MANY_ATTEMPTS
 
 
 def test_guessing_from_many_addresses_locks_the_account(alice: User) -> None:
     messages = [attempt("alice", f"guess {n}", f"203.0.113.{n}") for n in range(22)]
-    assert messages == [MISMATCH] * 20 + [PATIENCE] * 2
-    assert attempt("alice", PASSWORD, "203.0.113.200") == PATIENCE
+    assert messages == [MISMATCH] * 20 + [TOO_MANY_ATTEMPTS] * 2
+    assert attempt("alice", PASSWORD, "203.0.113.200") == TOO_MANY_ATTEMPTS
 
 
 def test_guesses_from_one_address_lock_out_nobody_else(alice: User) -> None:
@@ -85,7 +85,7 @@ def test_a_known_browser_cannot_guess_without_limit(alice: User, bob: User) -> N
     messages = [
         sentence(client.post(LOGIN, {"login": "alice", "password": f"guess {n}"})) for n in range(7)
     ]
-    assert messages == [MISMATCH] * 5 + [PATIENCE] * 2
+    assert messages == [MISMATCH] * 5 + [TOO_MANY_ATTEMPTS] * 2
     assert attempt("alice", PASSWORD, "203.0.113.200") == ""
 
 
@@ -97,7 +97,7 @@ def test_an_account_unlocks_after_its_minutes(
     for n in range(max(5, addresses)):
         attempt("alice", f"guess {n}", f"203.0.113.{n % addresses}")
     monkeypatch.setattr(time, "time", lambda: began + 60 * minutes - 5)
-    assert attempt("alice", PASSWORD, "203.0.113.0") == PATIENCE
+    assert attempt("alice", PASSWORD, "203.0.113.0") == TOO_MANY_ATTEMPTS
     monkeypatch.setattr(time, "time", lambda: began + 60 * minutes + 60)
     assert attempt("alice", PASSWORD, "203.0.113.0") == ""
 
@@ -107,7 +107,9 @@ def test_a_forged_device_cookie_is_ignored(alice: User) -> None:
     client.cookies[settings.DEVICE_COOKIE_NAME] = f"{alice.pk}:made-up:signature"
     for n in range(22):
         attempt("alice", f"guess {n}", f"203.0.113.{n}")
-    assert sentence(client.post(LOGIN, {"login": "alice", "password": PASSWORD})) == PATIENCE
+    assert (
+        sentence(client.post(LOGIN, {"login": "alice", "password": PASSWORD})) == TOO_MANY_ATTEMPTS
+    )
 
 
 def test_a_device_cookie_is_valid_for_one_account(alice: User, bob: User) -> None:
@@ -118,7 +120,7 @@ def test_a_device_cookie_is_valid_for_one_account(alice: User, bob: User) -> Non
     for n in range(22):
         attempt("alice", f"guess {n}", f"203.0.113.{n}")
     answer = client.post(LOGIN, {"login": "alice", "password": PASSWORD})
-    assert sentence(answer) == PATIENCE
+    assert sentence(answer) == TOO_MANY_ATTEMPTS
 
 
 def test_wrong_passwords_elsewhere_do_not_block_confirming_in_a_session(
@@ -131,8 +133,8 @@ def test_wrong_passwords_elsewhere_do_not_block_confirming_in_a_session(
 
 def test_guessing_at_many_accounts_from_one_address_locks_that_address(alice: User) -> None:
     messages = [attempt(f"person{n}", "guess") for n in range(12)]
-    assert messages == [MISMATCH] * 10 + [PATIENCE] * 2
-    assert attempt("alice", PASSWORD) == PATIENCE
+    assert messages == [MISMATCH] * 10 + [TOO_MANY_ATTEMPTS] * 2
+    assert attempt("alice", PASSWORD) == TOO_MANY_ATTEMPTS
     assert attempt("alice", PASSWORD, "203.0.113.10") == ""
 
 
@@ -141,13 +143,13 @@ def test_all_names_of_an_account_count_together(alice: User) -> None:
     names = ["alice", "ALICE", "alice@example.org", "Alice@Example.org", " alice "]
     for name in names:
         assert attempt(name, "guess") == MISMATCH
-    assert attempt("alice", PASSWORD) == PATIENCE
+    assert attempt("alice", PASSWORD) == TOO_MANY_ATTEMPTS
 
 
 def test_the_host_header_does_not_reset_the_count(alice: User) -> None:
     hosts = [f"localhost:{port}" for port in range(9000, 9006)]
     messages = [attempt("alice", "guess", host=host) for host in hosts]
-    assert messages == [MISMATCH] * 5 + [PATIENCE]
+    assert messages == [MISMATCH] * 5 + [TOO_MANY_ATTEMPTS]
 
 
 @pytest.mark.parametrize(
@@ -156,7 +158,7 @@ def test_the_host_header_does_not_reset_the_count(alice: User) -> None:
 )
 def test_an_ipv6_network_counts_as_one_address(alice: User, form: str, is_one: bool) -> None:
     messages = [attempt(f"person{n}", "guess", form.format(n + 1)) for n in range(11)]
-    assert (messages[-1] == PATIENCE) is is_one
+    assert (messages[-1] == TOO_MANY_ATTEMPTS) is is_one
 
 
 def test_successful_sign_ins_are_not_counted(alice: User) -> None:
@@ -171,7 +173,7 @@ def test_a_flood_of_cache_entries_does_not_unlock_an_account(alice: User) -> Non
         cache.set(f"another{number}", [1.0], 300)
     cache.set("expired", [1.0], -10)
     cache.set("another", [1.0], 300)
-    assert attempt("alice", PASSWORD) == PATIENCE
+    assert attempt("alice", PASSWORD) == TOO_MANY_ATTEMPTS
     assert not CacheEntry.objects.filter(cache_key__contains="expired").exists()
 
 
@@ -193,17 +195,17 @@ def test_a_restart_unlocks_nothing(site: Site) -> None:
             assert "Wrong username or password" in sign_in("guess")
         server.stop()
         server.start()
-        assert PATIENCE in sign_in(PASSWORD)
+        assert TOO_MANY_ATTEMPTS in sign_in(PASSWORD)
 
 
 @pytest.mark.parametrize("page", ["change", "reauthenticate"])
 def test_guesses_within_a_session_count_too(alice: User, alices: Client, page: str) -> None:
     guess = {"oldpassword": "guess", "password1": NEW, "password2": NEW, "password": "guess"}
     path = CONFIRM if page == "reauthenticate" else "/accounts/password/change/"
-    said = [sentence(alices.post(path, guess)) for _ in range(5)]
-    assert said == ["Wrong password. Try again."] * 5
+    errors = [sentence(alices.post(path, guess)) for _ in range(5)]
+    assert errors == ["Wrong password. Try again."] * 5
     right = guess | {"oldpassword": PASSWORD, "password": PASSWORD}
-    assert sentence(alices.post(path, right)) in ("429", PATIENCE)
+    assert sentence(alices.post(path, right)) in ("429", TOO_MANY_ATTEMPTS)
     alice.refresh_from_db()
     assert alice.check_password(PASSWORD)
 
@@ -214,15 +216,15 @@ def test_guesses_within_a_session_count_too(alice: User, alices: Client, page: s
 @pytest.fixture
 def hashes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Record the passwords that are hashed."""
-    found: list[str] = []
+    passwords: list[str] = []
     encode = MD5PasswordHasher.encode
 
-    def counted(self: MD5PasswordHasher, password: str, salt: str) -> str:
-        found.append(password)
+    def record_password(self: MD5PasswordHasher, password: str, salt: str) -> str:
+        passwords.append(password)
         return encode(self, password, salt)
 
-    monkeypatch.setattr(MD5PasswordHasher, "encode", counted)
-    return found
+    monkeypatch.setattr(MD5PasswordHasher, "encode", record_password)
+    return passwords
 
 
 @pytest.mark.parametrize("login", ["x" * 60_000, "%_" * 60_000, "ä" * 60_000])
@@ -274,10 +276,13 @@ def test_a_password_reset_request_makes_no_queries(
     path = "/accounts/password/reset/"
     with django_assert_num_queries(0):
         assert "Ask an administrator" in stranger.get(path).content.decode()
-        known = stranger.post(path, {"email": "alice@example.org"})
-        unknown = stranger.post(path, {"email": "nobody@example.org"})
-    assert (known.status_code, known.content) == (unknown.status_code, unknown.content)
-    assert known.status_code == 405
+        known_answer = stranger.post(path, {"email": "alice@example.org"})
+        unknown_answer = stranger.post(path, {"email": "nobody@example.org"})
+    assert (known_answer.status_code, known_answer.content) == (
+        unknown_answer.status_code,
+        unknown_answer.content,
+    )
+    assert known_answer.status_code == 405
 
 
 # The setup link
@@ -323,10 +328,10 @@ def test_the_setup_link_is_never_logged(site: Site) -> None:
 
 
 def test_a_traceback_of_the_setup_page_hides_the_link(caplog: pytest.LogCaptureFixture) -> None:
-    from chatapp.logs import strike_out
+    from chatapp.logs import redact
 
     line = "Internal Server Error: /setup/0123456789abcdef/ Referer: https://h/setup/abc/\n"
-    assert strike_out(line) == line.replace("0123456789abcdef", REDACTED).replace(
+    assert redact(line) == line.replace("0123456789abcdef", REDACTED).replace(
         "/abc/", f"/{REDACTED}/"
     )
     assert logging.getLogger("django.security.csrf").filters == []

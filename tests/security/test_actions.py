@@ -1,5 +1,5 @@
-"""Who may change what: every action with who may do it, whether it asks for the password again, and
-its event in the audit log, in one table.
+"""Permissions to change: every action with who may do it, whether it asks for the password again,
+and its event in the audit log, in one table.
 
 An action missing from the table fails the tests. Who may view what is in `test_access`.
 """
@@ -23,7 +23,7 @@ from chatapp.chat.consumer import TOO_MUCH
 from chatapp.concurrency.token_bucket import TokenBucket
 from chatapp.models import AuditEvent, AuditHead, User
 from chatapp.sessions.rate_limits import allowances
-from chatapp.staff.admin.confirmed import LATE
+from chatapp.staff.admin.confirmed import CONFIRMATION_EXPIRED
 from chatapp.staff.people.changes import CHANGES
 from tests.conftest import signed_in
 from tests.security import posted
@@ -359,7 +359,7 @@ def home(house: House, settings: Settings) -> House:
 
 
 @contextmanager
-def undone(home: House) -> Iterator[House]:
+def roll_back_changes(home: House) -> Iterator[House]:
     allowances.clear()
     with transaction.atomic():
         yield replace(home, objects=dict(home.objects))
@@ -369,8 +369,8 @@ def undone(home: House) -> Iterator[House]:
 def attempts(home: House) -> Iterator[Attempt]:
     untouched = everything()
     for action in ACTIONS:
-        with undone(home) as house:
-            fields = posted.fields_of(action, house)
+        with roll_back_changes(home) as house:
+            fields = posted.build_fields(action, house)
             rows = everything() if action in posted.NEEDED else untouched
             yield Attempt(action, house, fields, rows, AuditHead.objects.get().sequence)
 
@@ -385,11 +385,11 @@ def browser(clients: Mapping[str, Client], name: str) -> Client:
 def is_asked_for_password(answer: HttpResponseBase) -> bool:
     """Return whether the password is asked for; admin forms ask for it on their own page."""
     if answer.status_code == HTTPStatus.OK and not answer.streaming:
-        return LATE in answer.content.decode()  # type: ignore[attr-defined]
+        return CONFIRMATION_EXPIRED in answer.content.decode()  # type: ignore[attr-defined]
     return answer.headers.get("location", "").startswith("/accounts/reauthenticate/?next=")
 
 
-def route_of(action: str) -> str:
+def find_route(action: str) -> str:
     """Return the route of an action; an address with several actions has a row for each."""
     is_change = action.startswith("people/<int:pk>/") and action.split("/")[2] in CHANGES
     return "people/<int:pk>/<slug:what>/" if is_change else action.partition("#")[0]
@@ -397,18 +397,18 @@ def route_of(action: str) -> str:
 
 def test_the_table_covers_every_action(home: House) -> None:
     done = {  # by the next test, which sees what they change or record
-        route_of(action)
+        find_route(action)
         for action, gates in ACTIONS.items()
         if action not in TRIED_ELSEWHERE and (gates.events or gates.event == HERS)
     }
     before, takes = everything(), set(done)
     for route in set(routes(get_resolver().url_patterns)) - done:
-        with undone(home):
+        with roll_back_changes(home):
             answer = browser(home.clients, "olive").post(home.path(route))
             if answer.status_code != HTTPStatus.METHOD_NOT_ALLOWED:
                 takes.add(route)
             assert route not in NO_ACTIONS or everything() == before, route
-    assert takes == {route_of(action) for action in ACTIONS} | NO_ACTIONS
+    assert takes == {find_route(action) for action in ACTIONS} | NO_ACTIONS
     assert {f"people/<int:pk>/{what}/" for what in CHANGES} <= set(ACTIONS)
     assert set(chat.ACTIONS) == set(ON_A_SOCKET)
 

@@ -1,4 +1,4 @@
-"""What anybody may send before signing in: how much, for how long, and in which form."""
+"""Bodies of requests before signing in: how much, for how long, and in which form."""
 
 import asyncio
 import os
@@ -15,7 +15,7 @@ from tests.security.hasty import SECONDS
 from tests.security.wire import Wire, head
 from tests.support.counting import seconds_to_count
 from tests.support.live import Server, Site, listeners, run
-from tests.support.profile import sampled
+from tests.support.profile import sample_params
 from tests.support.program import WAIT_SECONDS
 from tests.support.visitor import visit
 
@@ -60,15 +60,15 @@ def test_a_body_announced_as_too_large_is_not_requested(wire: Wire) -> None:
 def test_1_2_gb_are_neither_spooled_nor_held_in_memory(
     server: Server, wire: Wire, length: bytes
 ) -> None:
-    before, spooled = memory_of(server), spooled_by(server)
+    before, spooled = measure_memory(server), count_spooled_bytes(server)
     wire.write(head(*POST, length))
     piece = b"x" * 64 * 1024
     if length is CHUNKED:
         piece = b"%x\r\n%s\r\n" % (len(piece), piece)
     assert wire.write_until_refused(piece, 1_200_000_000) < LIMIT + UNREAD
     assert wire.read_to_the_end().status == 413
-    assert memory_of(server) - before < 16 * MIB
-    assert spooled_by(server) <= spooled
+    assert measure_memory(server) - before < 16 * MIB
+    assert count_spooled_bytes(server) <= spooled
 
 
 def test_a_browser_that_sends_too_much_gets_an_explanation(server: Server) -> None:
@@ -170,20 +170,20 @@ SCRIPT = head(b"GET /static/vendor/htmx-4.0.1/htmx.min.js HTTP/1.1", HOST)
 @pytest.mark.thorough
 @pytest.mark.usefixtures("warm")
 def test_requests_are_not_answered_while_their_responses_are_not_read(server: Server) -> None:
-    before = memory_of(server)
+    before = measure_memory(server)
     with Wire(server.url, receive_bytes=4096) as wire, server.visit() as other:
         for _ in range(800):
             wire.write_until_stuck(SCRIPT, 1)
             other.get("/healthz")  # until it has been read
-        assert memory_of(server) - before < 8 * MIB
+        assert measure_memory(server) - before < 8 * MIB
 
 
 @pytest.mark.usefixtures("warm")
 def test_many_pipelined_requests_are_not_answered_at_once(server: Server) -> None:
-    before = memory_of(server)
+    before = measure_memory(server)
     with Wire(server.url, receive_bytes=4096) as wire:
         wire.write_until_stuck(SCRIPT * 100, 4 * MIB)
-        assert memory_of(server) - before < 8 * MIB
+        assert measure_memory(server) - before < 8 * MIB
 
 
 # Time
@@ -196,12 +196,12 @@ def test_a_silent_connection_is_closed(hasty: Server) -> None:
         for wire in wires:
             assert wire.read_to_the_end().raw == b""
         assert time.monotonic() - began < 10 * SECONDS
-    assert sockets_of(hasty) < 100
+    assert count_sockets(hasty) < 100
 
 
 @pytest.mark.parametrize(
     "start",
-    sampled(
+    sample_params(
         [
             b"",
             b"GET / HTTP/1.1\r\n",
@@ -245,14 +245,14 @@ async def test_an_open_socket_is_not_closed(hasty: Server, site: Site) -> None:
 
 
 def test_a_response_that_is_not_read_is_aborted(hasty: Server) -> None:
-    before = sockets_of(hasty)
+    before = count_sockets(hasty)
     with ExitStack() as stack:
         # The kernels of both processes buffer some 200 KB.
         for request in (SCRIPT, SCRIPT.replace(HOST, HOST + b"\r\nConnection: close")):
             for _ in range(20):
                 stack.enter_context(Wire(hasty.url, receive_bytes=2048)).write(request)
         give_up_at = time.monotonic() + 20 * SECONDS
-        while sockets_of(hasty) > before:
+        while count_sockets(hasty) > before:
             assert time.monotonic() < give_up_at
             time.sleep(0.05)
 
@@ -270,15 +270,15 @@ def warm(server: Server) -> None:
             other.get("/healthz")
 
 
-def memory_of(server: Server) -> int:
+def measure_memory(server: Server) -> int:
     """Return the resident memory of the process that is not shared, in bytes."""
     status = Path(f"/proc/{server.pid}/status").read_text()
-    found = re.search(r"RssAnon:\s*(\d+) kB", status)
-    assert found
-    return int(found[1]) * 1024
+    match = re.search(r"RssAnon:\s*(\d+) kB", status)
+    assert match
+    return int(match[1]) * 1024
 
 
-def spooled_by(server: Server) -> int:
+def count_spooled_bytes(server: Server) -> int:
     """Return the bytes in deleted files that the process has open."""
     total = 0
     for link in Path(f"/proc/{server.pid}/fd").iterdir():
@@ -290,7 +290,7 @@ def spooled_by(server: Server) -> int:
     return total
 
 
-def sockets_of(server: Server) -> int:
+def count_sockets(server: Server) -> int:
     links = Path(f"/proc/{server.pid}/fd").iterdir()
     return sum(1 for link in links if _is_socket(link))
 

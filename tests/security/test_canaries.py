@@ -16,9 +16,9 @@ from django.http import HttpResponseBase
 
 from chatapp.models import Message, Opening
 from tests.security import canaries, furnished
-from tests.security.canaries import FILLED, NOBODY, UNFILLED, WORD, Text, fields_of, texts
-from tests.security.house import CAST, FORMER, House, body_of
-from tests.security.test_access import HERS, OWN, TABLE, is_recorded, recorded
+from tests.security.canaries import FILLED, NOBODY, UNFILLED, WORD, Text, expand_fields, texts
+from tests.security.house import CAST, FORMER, House, read_body
+from tests.security.test_access import HERS, OWN, TABLE, get_last_sequence, is_recorded
 
 pytestmark = pytest.mark.django_db
 
@@ -51,7 +51,7 @@ class Canaries:
         """Return what this person reads without permission or record; add all words to `seen`."""
         leaks = []
         for look in looks:
-            since = recorded()
+            since = get_last_sequence()
             for word in sorted(set(WORD.findall(self.response_to(name, look)))):
                 seen.add(word)
                 text = self.words[word]
@@ -64,20 +64,20 @@ class Canaries:
 
 
 @pytest.fixture
-def filled(house: House) -> Canaries:
+def filled_house(house: House) -> Canaries:
     furnished.furnish(house)
     return Canaries(house, canaries.fill(house.conversation.user_id))
 
 
 def test_every_text_field_is_known() -> None:
-    known = [*fields_of(FILLED), *fields_of(UNFILLED)]
-    assert sorted(f"{model.__name__} {name}" for model, name in texts()) == sorted(known)
+    field_names = [*expand_fields(FILLED), *expand_fields(UNFILLED)]
+    assert sorted(f"{model.__name__} {name}" for model, name in texts()) == sorted(field_names)
 
 
-def test_every_export_is_searched(filled: Canaries) -> None:
-    for look in exports(filled.house):
-        response_to = [filled.response_to(name, look) for name in ("alice", "olive")]
-        assert any("attachment; filename=" in one for one in response_to), look
+def test_every_export_is_searched(filled_house: Canaries) -> None:
+    for look in exports(filled_house.house):
+        response_to = [filled_house.response_to(name, look) for name in ("alice", "olive")]
+        assert any("attachment; filename=" in response for response in response_to), look
 
 
 def exports(home: House) -> Iterator[Look]:
@@ -118,7 +118,7 @@ def looks(home: House) -> Iterator[Look]:
 
 def readable(answer: HttpResponseBase) -> str:
     """Return the whole response as text, with its headers and any archive unpacked."""
-    body = body_of(answer)
+    body = read_body(answer)
     if answer.headers.get("content-type") == "application/zip":
         packed = ZipFile(BytesIO(body))
         body = b"".join(name.encode() + packed.read(name) for name in packed.namelist())
@@ -127,38 +127,44 @@ def readable(answer: HttpResponseBase) -> str:
 
 @pytest.mark.thorough
 def test_nobody_reads_a_word_without_permission_or_record(
-    filled: Canaries,
+    filled_house: Canaries,
 ) -> None:
     seen: set[str] = set()
     leaks = [
-        leak for name in (*CAST, *FORMER) for leak in filled.leaks(name, looks(filled.house), seen)
+        leak
+        for name in (*CAST, *FORMER)
+        for leak in filled_house.leaks(name, looks(filled_house.house), seen)
     ]
     assert leaks == []
-    unseen = set(fields_of(FILLED)) - {filled.words[word].field for word in seen}
-    assert unseen == {name for name, of in fields_of(FILLED).items() if of is NOBODY}, (
+    unseen = set(expand_fields(FILLED)) - {filled_house.words[word].field for word in seen}
+    assert unseen == {name for name, of in expand_fields(FILLED).items() if of is NOBODY}, (
         "nobody looks"
     )
 
 
 @pytest.mark.parametrize("name", ["rita", "olive"])
-def test_a_reviewer_reads_no_word_of_alice_without_an_opening(filled: Canaries, name: str) -> None:
+def test_a_reviewer_reads_no_word_of_alice_without_an_opening(
+    filled_house: Canaries, name: str
+) -> None:
     Opening.objects.all().delete()
     seen: set[str] = set()
-    for look in looks(filled.house):
-        seen |= set(WORD.findall(filled.response_to(name, look)))
-    read = {filled.words[word] for word in seen}
+    for look in looks(filled_house.house):
+        seen |= set(WORD.findall(filled_house.response_to(name, look)))
+    read = {filled_house.words[word] for word in seen}
     assert {text.field for text in read if name not in text.audience.freely} <= FACTS
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("names", [(*CAST[:-2], *FORMER), ("olive",), ("adam",)])
-def test_no_response_to_a_post_leaks_a_word(filled: Canaries, names: tuple[str, ...]) -> None:
+def test_no_response_to_a_post_leaks_a_word(filled_house: Canaries, names: tuple[str, ...]) -> None:
     """Posts that change the house, as an administrator's may, too: so each of them has it alone."""
     leaks = [
-        leak for name in names for leak in filled.leaks(name, posts(filled.house, name), set())
+        leak
+        for name in names
+        for leak in filled_house.leaks(name, posts(filled_house.house, name), set())
     ]
     assert leaks == []
-    assert Message.objects.filter(conversation=filled.house.conversation).exists()
+    assert Message.objects.filter(conversation=filled_house.house.conversation).exists()
 
 
 def posts(home: House, name: str) -> Iterator[Look]:

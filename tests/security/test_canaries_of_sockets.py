@@ -11,7 +11,7 @@ from chatapp.chat.actions import ACTIONS
 from chatapp.models import ContextCut, Message, Upstream
 from tests.security.canaries import WORD
 from tests.security.house import CAST, FORMER
-from tests.security.test_canaries import Canaries, filled  # noqa: F401 - a fixture
+from tests.security.test_canaries import Canaries, filled_house  # noqa: F401 - a fixture
 from tests.security.test_socket_access import OUT_OF_DATE, Running
 from tests.support.tab import Tab
 
@@ -22,37 +22,40 @@ RENAMED = "qzkrenamed"
 
 
 async def test_no_frame_shows_a_word_to_anybody_who_may_not_read_it(
-    filled: Canaries,  # noqa: F811 - the fixture
+    filled_house: Canaries,  # noqa: F811 - the fixture
     settings: Settings,
 ) -> None:
     settings.CHATAPP_CLOSE_GRACE = settings.CHATAPP_DROP_GRACE = 0.0
-    hers = await running(filled)
+    hers = await running(filled_house)
     async with AsyncExitStack() as opened:
         tabs: dict[str, list[Tab]] = {}
         for name in (*CAST, *FORMER):
             for query in ({}, {"conversation": hers.conversation}):
-                tab = Tab(filled.house.clients[name], **query)
+                tab = Tab(filled_house.house.clients[name], **query)
                 if await tab.connect():
                     opened.push_async_callback(tab.close)
                     tabs.setdefault(name, []).append(tab)
         assert set(tabs) == {*CAST[1:], "deactivated"}, "only to be told why they were closed"
-        await alice_goes_on(filled, tabs["alice"][1], hers)
+        await alice_goes_on(filled_house, tabs["alice"][1], hers)
         for name in set(tabs) - {"alice", "deactivated"}:
             for tab in tabs[name]:
                 await tries_everything(tab, hers)
         for tab in tabs["deactivated"]:
             await tab.until_closed()
-    shown = {name: "".join(frame for tab in tabs[name] for frame in tab.frames) for name in tabs}
-    read = {name: {filled.words[word] for word in set(WORD.findall(shown[name]))} for name in shown}
+    texts = {name: "".join(frame for tab in tabs[name] for frame in tab.frames) for name in tabs}
+    read = {
+        name: {filled_house.words[word] for word in set(WORD.findall(texts[name]))}
+        for name in texts
+    }
     assert {"Message content", "Conversation title"} <= {text.field for text in read["alice"]}
-    assert all(word in shown["alice"] for word in (NEW, RENAMED))
+    assert all(word in texts["alice"] for word in (NEW, RENAMED))
     for name in tabs:
-        assert not [one.field for one in read[name] if name not in one.audience.freely], name
-        assert name == "alice" or not [word for word in (NEW, RENAMED) if word in shown[name]]
+        assert not [entry.field for entry in read[name] if name not in entry.audience.freely], name
+        assert name == "alice" or not [word for word in (NEW, RENAMED) if word in texts[name]]
 
 
-async def running(filled: Canaries) -> Running:  # noqa: F811 - not a fixture
-    reply = filled.house.reply
+async def running(filled_house: Canaries) -> Running:  # noqa: F811 - not a fixture
+    reply = filled_house.house.reply
     upstream = await Upstream.objects.aget()
     model = next(iter(upstream.named_models))
     cut = await ContextCut.objects.aget()

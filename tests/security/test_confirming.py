@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from chatapp.models import ToolServer, Upstream, User
-from tests.conftest import PASSWORD, confirmed, signed_in
+from tests.conftest import PASSWORD, confirm_password, signed_in
 
 pytestmark = pytest.mark.django_db
 
@@ -60,9 +60,9 @@ def counts() -> list[int]:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_sensitive_form_is_shown_only_after_the_password(
-    late: Client, wiki: ToolServer, connected: Upstream, alice: User, form: str
+    late: Client, wiki: ToolServer, saved_upstream: Upstream, alice: User, form: str
 ) -> None:
-    keys = {"wiki": wiki.pk, "upstream": connected.pk, "alice": alice.pk}
+    keys = {"wiki": wiki.pk, "upstream": saved_upstream.pk, "alice": alice.pk}
     path = "/admin/chatapp/" + form.format(**keys)
     redirect = late.get(path)
     assert redirect.status_code == 302
@@ -83,7 +83,7 @@ def test_bulk_actions_ask_for_the_password_too(late: Client, wiki: ToolServer) -
     assert late.post(SERVER, chosen).headers["location"].startswith(CONFIRM)
     assert "selection again" in late.get(SERVER).content.decode()
     assert ToolServer.objects.exists()
-    confirmed(late).post(SERVER, chosen)
+    confirm_password(late).post(SERVER, chosen)
     assert not ToolServer.objects.exists()
 
 
@@ -103,7 +103,7 @@ def test_a_form_sent_too_late_is_kept_and_saved_with_the_password(late: Client) 
 
 
 def test_an_old_confirmation_does_not_count(late: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    confirmed(late)
+    confirm_password(late)
     later = __import__("time").time() + 15 * 60
     monkeypatch.setattr("chatapp.accounts.confirmation.time.time", lambda: later)
     assert late.get(f"{SERVER}add/").status_code == 302
@@ -115,7 +115,7 @@ def test_an_old_confirmation_does_not_count(late: Client, monkeypatch: pytest.Mo
 
 def test_a_session_does_not_grow_with_each_password(late: Client) -> None:
     for _ in range(5):
-        confirmed(late)
+        confirm_password(late)
     assert len(late.session["account_authentication_methods"]) == 3
 
 
@@ -132,11 +132,11 @@ def test_a_post_before_the_password_is_not_replayed_after_it(late: Client) -> No
 def test_a_script_changes_nothing_even_after_the_password(
     olives: Client,
     wiki: ToolServer,
-    connected: Upstream,
+    saved_upstream: Upstream,
     alice: User,
     form: str,
 ) -> None:
-    keys = {"wiki": wiki.pk, "upstream": connected.pk, "alice": alice.pk}
+    keys = {"wiki": wiki.pk, "upstream": saved_upstream.pk, "alice": alice.pk}
     path = "/admin/chatapp/" + form.format(**keys)
     before = counts()
     fields = {"post": "yes", "username": "alice", "password1": NEW, "password2": NEW, **FORM}

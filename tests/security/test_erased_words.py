@@ -149,16 +149,18 @@ class Words:
         self.made[word] = what
         return word
 
-    def filled(self, shape: Any, what: str) -> Any:
+    def fill_shape(self, shape: Any, what: str) -> Any:
         match shape:
             case str():
                 return re.sub(r"\{\}", lambda _: self(what), shape)
             case bytes():
-                return self.filled(shape.decode(), what).encode()
+                return self.fill_shape(shape.decode(), what).encode()
             case list():
-                return [self.filled(one, what) for one in shape]
+                return [self.fill_shape(part, what) for part in shape]
             case dict():
-                return {self.filled(k, what): self.filled(v, what) for k, v in shape.items()}
+                return {
+                    self.fill_shape(k, what): self.fill_shape(v, what) for k, v in shape.items()
+                }
         return shape
 
 
@@ -188,22 +190,24 @@ def files() -> Iterator[tuple[str, str]]:
     for name in stored_names():
         yield name, storage.read(name).decode("latin-1")
     journal = Path(configured.DATA_DIR) / "journal"
-    kept = [one for one in journal.rglob("*") if one.is_file()] if journal.exists() else []
-    for file in [*kept, erasures.file()]:
+    journal_files = (
+        [path for path in journal.rglob("*") if path.is_file()] if journal.exists() else []
+    )
+    for file in [*journal_files, erasures.file()]:
         if file.exists():
             yield str(file), file.read_bytes().decode("latin-1")
 
 
 def model_columns() -> dict[str, str]:
     """Return the names of text fields, such as `Message content`, by their columns."""
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for model, name in texts():
         field: Any = model._meta.get_field(name)
-        found[f"{model._meta.db_table}.{field.column}"] = f"{model.__name__} {name}"
-    return found
+        names[f"{model._meta.db_table}.{field.column}"] = f"{model.__name__} {name}"
+    return names
 
 
-def found(words: Words) -> dict[str, set[str]]:
+def find_words(words: Words) -> dict[str, set[str]]:
     """Return where each word is found; a part of a word, as an index may keep, is under ""."""
     places: dict[str, set[str]] = {}
     for place, text in (*columns(), *files()):
@@ -231,7 +235,9 @@ class Company:
         """Join by an invitation, with an address and a name that Carol changes afterwards."""
         words = self.words
         former = f"{words('the address of the invitation')}@example.org"
-        page = done_at(self.olives, "/people/invitations/", addresses=former, days=7, uses=1)
+        page = post_and_follow(
+            self.olives, "/people/invitations/", addresses=former, days=7, uses=1
+        )
         link = re.search(r"/invitation/[\w-]+/", page.text)
         assert link
         agent = words("the name of the browser")
@@ -239,18 +245,20 @@ class Company:
             headers={"host": "localhost", "User-Agent": agent}, REMOTE_ADDR=ADDRESS
         )
         name = {"username": words("the first username"), "password1": PASSWORD}
-        done_at(self.carols, link[0], **name, password2=PASSWORD)
+        post_and_follow(self.carols, link[0], **name, password2=PASSWORD)
         self.carol = User.objects.get(username=name["username"])
 
     def rename(self) -> None:
         words, path = self.words, f"/people/{self.carol.pk}/name/"
         name = {"first_name": words("the first name"), "last_name": words("the last name")}
-        done_at(self.olives, path, **name, email=f"{words('an address between')}@example.org")
-        done_at(self.olives, path, **name, email=f"{words('the address')}@example.org")
+        post_and_follow(
+            self.olives, path, **name, email=f"{words('an address between')}@example.org"
+        )
+        post_and_follow(self.olives, path, **name, email=f"{words('the address')}@example.org")
         admin = f"/admin/chatapp/user/{self.carol.pk}/change/"
-        done_at(self.olives, admin, username=words("the username"), is_active="on", **name)
+        post_and_follow(self.olives, admin, username=words("the username"), is_active="on", **name)
         self.carol.refresh_from_db()
-        done_at(self.olives, path, **name, email=f"{words('the address')}@example.org")
+        post_and_follow(self.olives, path, **name, email=f"{words('the address')}@example.org")
         self.carol.refresh_from_db()
         AccessToken.issue(self.carol, words("the name of a token"), ["chat"], None)
 
@@ -258,7 +266,7 @@ class Company:
         """Attach a file to the draft, and describe it."""
         name, text = self.words("the name of a file"), self.words("the text of a file")
         file = upload(self.carols, f"{name}.txt", text.encode(), conversation)
-        done_at(self.carols, f"/files/{file.pk}/describe/", alt=self.words("what it shows"))
+        post_and_follow(self.carols, f"/files/{file.pk}/describe/", alt=self.words("what it shows"))
         return file
 
     def fail_to_sign_in(self) -> None:
@@ -275,12 +283,12 @@ class Company:
             fields = {name: words(f"{what} prompt's {name}") for name in ("title", "command")}
             fields |= {"text": f"{words(f'{what} text')} {{{{topic}}}}", "opened": "1"}
             mine = self.carol.savedprompts.values_list("pk", flat=True).first()
-            done_at(carols, f"/prompts/{mine or 'new'}/", **fields)
-        done_at(carols, f"/prompts/{mine}/fill/", **{"blank-0": words("a blank's value")})
+            post_and_follow(carols, f"/prompts/{mine or 'new'}/", **fields)
+        post_and_follow(carols, f"/prompts/{mine}/fill/", **{"blank-0": words("a blank's value")})
         fields = {"title": words("a shared title"), "text": words("a shared text")}
-        done_at(carols, "/prompts/new/", **fields, command=words("a shared command"))
+        post_and_follow(carols, "/prompts/new/", **fields, command=words("a shared command"))
         shared = self.carol.savedprompts.get(title=fields["title"])
-        done_at(carols, f"/prompts/{shared.pk}/sharing/", to="everyone", level="1")
+        post_and_follow(carols, f"/prompts/{shared.pk}/sharing/", to="everyone", level="1")
 
     def save_presets(self) -> None:
         """Save a preset and change it; and share another one, which others keep."""
@@ -293,29 +301,29 @@ class Company:
             name, text = words(f"{what} preset's file"), words(f"the text of {what} preset's file")
             upload(carols, f"{name}.txt", text.encode(), form=key)
             fields |= {"icon": "code", "opened": "1", "draft": str(key)}
-            done_at(carols, f"/presets/{mine or 'new'}/", **fields)
+            post_and_follow(carols, f"/presets/{mine or 'new'}/", **fields)
         upload(carols, f"{words('a file of a form')}.txt", words("its text").encode(), form=uuid4())
         shared = {
             "name": words("a shared preset"),
             "system_prompt": words("a shared system prompt"),
         }
-        done_at(carols, "/presets/new/", **shared, icon="code")
+        post_and_follow(carols, "/presets/new/", **shared, icon="code")
         pk = self.carol.presets.get(name=shared["name"]).pk
-        done_at(carols, f"/presets/{pk}/sharing/", to="everyone", level="1")
+        post_and_follow(carols, f"/presets/{pk}/sharing/", to="everyone", level="1")
 
     def organise(self, conversation: UUID) -> None:
         """Do everything a person can do with their chats."""
         words, carols = self.words, self.carols
         project = {"name": words("a project"), "instructions": words("the instructions")}
-        done_at(carols, "/projects/", **project)
+        post_and_follow(carols, "/projects/", **project)
         mine = self.carol.projects.get()
-        done_at(carols, f"/projects/{mine.pk}/change/", name=words("a new name of it"), **{
+        post_and_follow(carols, f"/projects/{mine.pk}/change/", name=words("a new name of it"), **{
             "instructions": words("new instructions")
         })  # fmt: skip
-        done_at(carols, f"/c/{conversation}/rename/", title=words("a title"))
+        post_and_follow(carols, f"/c/{conversation}/rename/", title=words("a title"))
         reply = Message.objects.filter(conversation=conversation, role="assistant").latest("pk")
         note = {"rating": "down", "note": words("what she thinks of a reply")}
-        done_at(carols, f"/replies/{reply.pk}/feedback/", **note)
+        post_and_follow(carols, f"/replies/{reply.pk}/feedback/", **note)
         cut = {"conversation_id": conversation, "message": reply, "summary": words("a summary")}
         ContextCut.objects.create(**cut)
         self.save_prompts()
@@ -325,7 +333,7 @@ class Company:
         self.import_chats()
         carols.get("/search/", {"q": words("what she searches for")})
         carols.get("/conversations/", {"q": words("what she searches for")})
-        done_at(carols, "/conversations/export/", ids=[str(conversation)])
+        post_and_follow(carols, "/conversations/export/", ids=[str(conversation)])
 
     def import_chats(self) -> None:
         """Upload one part of an export, and store the report of another import."""
@@ -358,28 +366,38 @@ class Company:
         """Set a limit that is Carol's and then Bob's, and one that stays hers."""
         fields = {"amount": "1000", "measure": "tokens", "period": "day", "whose": "person"}
         for _ in range(2):
-            done_at(self.olives, "/limits/new/", **fields, person=self.carol.username)
+            post_and_follow(self.olives, "/limits/new/", **fields, person=self.carol.username)
         first, second = self.carol.limits.order_by("pk")
-        done_at(self.olives, f"/limits/{first.pk}/", **fields, person=bob.username)
+        post_and_follow(self.olives, f"/limits/{first.pk}/", **fields, person=bob.username)
         asks = {"whom_to_ask": self.words("whom she may ask")}
-        done_at(self.olives, f"/limits/{second.pk}/", **fields, person=self.carol.username, **asks)
-        done_at(self.olives, f"/people/{self.carol.pk}/hold/", reason=self.words("why she is held"))
+        post_and_follow(
+            self.olives, f"/limits/{second.pk}/", **fields, person=self.carol.username, **asks
+        )
+        post_and_follow(
+            self.olives, f"/people/{self.carol.pk}/hold/", reason=self.words("why she is held")
+        )
         hold = self.carol.legal_holds.get()
-        done_at(self.olives, f"/people/{self.carol.pk}/end-hold/", hold=hold.pk)
+        post_and_follow(self.olives, f"/people/{self.carol.pk}/end-hold/", hold=hold.pk)
         team = Group.objects.create(name="team")
-        done_at(self.olives, f"/people/groups/{team.pk}/member/", person=self.carol.username)
+        post_and_follow(
+            self.olives, f"/people/groups/{team.pk}/member/", person=self.carol.username
+        )
 
     def review(self, conversation: UUID) -> None:
         words, ritas, path = self.words, self.ritas, f"/review/{conversation}"
-        done_at(ritas, f"{path}/open/", reason=words("why Rita opens it"))
-        done_at(ritas, f"{path}/notes/", version="0", text=words("Rita's note"), message="")
+        post_and_follow(ritas, f"{path}/open/", reason=words("why Rita opens it"))
+        post_and_follow(ritas, f"{path}/notes/", version="0", text=words("Rita's note"), message="")
         person = {"person": self.carol.username}
         filters = {"tool": words("a tool that Rita looks for"), **person}
-        done_at(ritas, "/review/views/save/", name=words("the name of Rita's view"), **filters)
+        post_and_follow(
+            ritas, "/review/views/save/", name=words("the name of Rita's view"), **filters
+        )
         sample = {"name": words("the name of Rita's sample"), "share": "100"}
-        done_at(ritas, "/review/samples/draw/", **sample, **person)
+        post_and_follow(ritas, "/review/samples/draw/", **sample, **person)
         looked_for = words("the words that Rita searched for")
-        done_at(ritas, "/review/search/", words=looked_for, reason=words("why Rita searched"))
+        post_and_follow(
+            ritas, "/review/search/", words=looked_for, reason=words("why Rita searched")
+        )
         ritas.get("/review/", person)
 
     def fill_what_comes_from_elsewhere(self) -> None:
@@ -389,10 +407,10 @@ class Company:
                 owner = "conversation__user" if model is Message else "user"
                 for row in model._default_manager.filter(**{owner: self.carol}):
                     what = f"{model.__name__} {name}"
-                    value = self.words.filled(SHAPES.get(what, "{}"), what)
+                    value = self.words.fill_shape(SHAPES.get(what, "{}"), what)
                     model._default_manager.filter(pk=row.pk).update(**{name: value})
         reply = Message.objects.filter(conversation__user=self.carol, role="assistant").latest("pk")
-        image = self.words.filled(b"GIF89a{}", "an image")
+        image = self.words.fill_shape(b"GIF89a{}", "an image")
         ReplyImage.objects.create(message=reply, position=0, media_type="image/gif", data=image)
         data = {"name": self.words("the name of a key")}
         Authenticator.objects.create(user=self.carol, type=Authenticator.Type.WEBAUTHN, data=data)
@@ -400,7 +418,7 @@ class Company:
             pass
 
 
-def done_at(client: Client, path: str, **fields: Any) -> Any:
+def post_and_follow(client: Client, path: str, **fields: Any) -> Any:
     """Post, and return the resulting page; fail if the post was refused."""
     answer = client.post(path, fields, follow=True)
     assert answer.status_code in (200, 204), (path, answer.status_code)
@@ -416,7 +434,7 @@ def words() -> Words:
 async def converse(company: Company, words: Words, upstream: FakeUpstream) -> UUID:
     """Send a prompt over the socket, and then an edited version of it."""
     about = {"about": words("about herself"), "answers": words("how to answer"), "is_on": "on"}
-    await sync_to_async(done_at)(company.carols, "/preferences/memory/", **about)
+    await sync_to_async(post_and_follow)(company.carols, "/preferences/memory/", **about)
     async with Tab(company.carols) as tab:
         for what in ("a prompt", "an edited prompt"):
             answer = words(f"an answer to {what}")
@@ -434,14 +452,14 @@ async def converse(company: Company, words: Words, upstream: FakeUpstream) -> UU
     conversation: Conversation = await company.carol.conversations.aget()
     own = {"system_prompt": words("a model's system prompt"), "stop": words("a model's stop")}
     path = f"/c/{conversation.pk}/settings/"
-    await sync_to_async(done_at)(company.carols, path, settings_of="1/other", **own)
+    await sync_to_async(post_and_follow)(company.carols, path, settings_of="1/other", **own)
     return conversation.pk
 
 
 async def test_no_word_of_an_erased_person_is_left_anywhere(
     provider: Provider,  # noqa: F811 - the fixture
     upstream: FakeUpstream,
-    connected: object,
+    saved_upstream: object,
     bob: User,
     words: Words,
     settings: Settings,
@@ -449,7 +467,7 @@ async def test_no_word_of_an_erased_person_is_left_anywhere(
 ) -> None:
     company = await sync_to_async(Company)(words)
     await sync_to_async(company.join)()
-    joined = await sync_to_async(found)(words)
+    joined = await sync_to_async(find_words)(words)
     await sync_to_async(company.rename)()
     conversation = await converse(company, words, upstream)
 
@@ -463,7 +481,7 @@ async def test_no_word_of_an_erased_person_is_left_anywhere(
         claims: dict[str, Any] = {"email": company.carol.email, "email_verified": True}
         sign_in(provider, sub=words("her number there"), name=words("her name there"), **claims)
         assert SocialAccount.objects.filter(user=company.carol).exists()
-        return found(words)
+        return find_words(words)
 
     before = await sync_to_async(fill)()
     at_both = [*joined.items(), *before.items()]
@@ -476,7 +494,7 @@ async def test_no_word_of_an_erased_person_is_left_anywhere(
     assert {words.made.get(word, word) for word in before} >= set(KEPT)
 
     await sync_to_async(erase)(company)
-    after = await sync_to_async(found)(words)
+    after = await sync_to_async(find_words)(words)
     left = {words.made.get(word, word): places for word, places in after.items()}
     assert sorted((what, *places) for what, places in left.items() if what not in KEPT) == []
 

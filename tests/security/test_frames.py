@@ -15,14 +15,14 @@ from turbohtml import Element, Node, Text
 
 from chatapp.catalogue import Offer
 from chatapp.chat.forms import SettingsForm
-from chatapp.chat.requests import Shown
+from chatapp.chat.requests import ShownRequest
 from chatapp.chat.sidebar import LIST
 from chatapp.models import (
     Attachment,
     ChatSettings,
     ContextCut,
     Conversation,
-    Deleted,
+    DeletionResult,
     FileContent,
     Limit,
     Message,
@@ -52,24 +52,24 @@ from chatapp.tools import Tool
 from chatapp.upstream.wire.composer_parameters import Controls
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
 from chatapp.upstream.wire.model_list import ListedModel
-from tests.security.judge import breaches_below, parsed, skeleton
+from tests.security.judge import breaches_below, parse_foreign, skeleton
 from tests.security.payloads import MARK, SETS
-from tests.support.drawn import html_of
-from tests.support.profile import scaled
+from tests.support.drawn import render_html
+from tests.support.profile import choose_size
 
 CONVERSATION, PROMPT, REPLY, PROJECT = (UUID(int=number) for number in (1, 2, 3, 4))
 HARMLESS = f"harmless {MARK}"
 REGIONS = ("reasoning", "answer", "refusal")
 
 
-def drawn(text: str) -> str:
+def draw_partials(text: str) -> str:
     """Return a page's partials with the text in every place, and the frames that bring them."""
     owner = User(username=text)
     project = Project(pk=PROJECT, user=owner, name=text, instructions=text)
     project.is_own, project.lets_add = False, True
     conversation = Conversation(pk=CONVERSATION, title=text, project=project, user=owner)
     prompt = Message(pk=PROMPT, role="user", content=text, conversation=conversation)
-    reply = replied(text, conversation)
+    reply = build_reply(text, conversation)
     upstream = Upstream(pk=1, name=text)
     cut = ContextCut(message=reply, summary=text, model=text, upstream=Upstream(name=text))
     view = ThreadPage(conversation, [prompt, reply], has_earlier=True, has_later=True, cut=cut)
@@ -77,27 +77,32 @@ def drawn(text: str) -> str:
     offers = [Offer(upstream, models), Offer(upstream, models), Offer(upstream, (), text)]
     return "".join(
         [
-            fragments.thread_html(view, html_of),
-            fragments.snapshot_fragment(ReplyView.of(reply, html_of)),
+            fragments.thread_html(view, render_html),
+            fragments.snapshot_fragment(ReplyView.of(reply, render_html)),
             fragments.composer_fragment(conversation, reply),
             fragments.sidebar_fragment(conversation, running=True),
             fragments.problem_fragment(text),
             fragments.problem_fragment(text, over_limit=OverLimit(text, None)),
             fragments.delay_fragment(REPLY, text),
             fragments.title_fragment(conversation),
-            fragments.settings_fragment(preset_of(text, conversation), may_choose=True),
+            fragments.settings_fragment(build_settings(text, conversation), may_choose=True),
             fragments.emptied_fragment(CONVERSATION, text, ReviewPolicy(scope="all")),
             waiting_fragment(REPLY, Waiting(text)),
-            fragments.deleted_fragment(Deleted(conversation, prompt, 1), REPLY),
+            fragments.deleted_fragment(DeletionResult(conversation, prompt, 1), REPLY),
             draw("chat/_main.html", main(text, conversation, reply, offers)),
-            draw("chat/_conversation_lists.html", listed(conversation) | {"projects": [project]}),
+            draw(
+                "chat/_conversation_lists.html",
+                list_context(conversation) | {"projects": [project]},
+            ),
             draw("chat/_project_about.html", about(project)),
             draw("chat/_project_others.html", about(project) | {"others": [conversation]}),
             draw("chat/_outline.html", outline(text, conversation)),
             draw("chat/_settings.html", settings(text, conversation)),
             draw("chat/_request.html", {"shown": requests(text)}),
             draw("chat/_confidence.html", {"tokens": [{"text": text, "title": text, "band": 1}]}),
-            fragments.review_html([prompt, reply], html_of, {reply.pk: [text]}, {reply.pk: cut}),
+            fragments.review_html(
+                [prompt, reply], render_html, {reply.pk: [text]}, {reply.pk: cut}
+            ),
             fragments.summary_progress_fragment(CONVERSATION, text, 3),
             fragments.summary_ended_fragment(CONVERSATION, text),
         ]
@@ -106,8 +111,8 @@ def drawn(text: str) -> str:
 
 def about(project: Project | None) -> dict[str, object]:
     flags = ("is_own", "is_shared", "lets_add", "is_named", "lacks_preset")
-    shown: dict[str, object] = {"project": project, "csrf_input": ""}
-    return shown | {"about_project": dict.fromkeys(flags, True), "last": None}
+    context: dict[str, object] = {"project": project, "csrf_input": ""}
+    return context | {"about_project": dict.fromkeys(flags, True), "last": None}
 
 
 def main(
@@ -118,7 +123,11 @@ def main(
         "project": conversation.project,
         "csrf_input": "",
         "about_project": about(conversation.project)["about_project"],
-        "filed": {**listed(conversation), **about(conversation.project), "others": [conversation]},
+        "filed": {
+            **list_context(conversation),
+            **about(conversation.project),
+            "others": [conversation],
+        },
         "preset": Preset(name=text, description=text),
         "settings": ChatSettings(parameters={"reasoning_effort": text}),
         "may_choose": True,
@@ -155,7 +164,7 @@ def shared_limit(text: str) -> Limit:
     return Limit(measure=Measure.TOKENS, period=Period.DAY, cap=100, group=Group(name=text))
 
 
-def listed(conversation: Conversation) -> dict[str, object]:
+def list_context(conversation: Conversation) -> dict[str, object]:
     vars(conversation)["is_running"] = True
     row = fragments.conversation_row(conversation, is_running=True)
     rows = {"pinned": [row], "conversations": [(row, "May")]}
@@ -171,22 +180,22 @@ def listed(conversation: Conversation) -> dict[str, object]:
 
 def settings(text: str, conversation: Conversation) -> dict[str, object]:
     form = SettingsForm.of(text, {"stop": [text], "extra": {text: text}})
-    shown = {"conversation": conversation, "form": form, "composer": False, "is_saved": True}
+    context = {"conversation": conversation, "form": form, "composer": False, "is_saved": True}
     more = {"presets": [], "settings": ChatSettings(), "may_change": True, "changes": [text]}
     own = {"models": {"": "All models", f"1/{text}": text}, "shown": f"1/{text}", "draft": "signed"}
     more |= own | {"meter_figures": json.dumps({f"1/{text}": [1, None]}), "is_unsaved": True}
     more |= {"preset_tokens": 1, "preset_has_images": True}
     more |= {"allowed_tools": {text: readable_name(text, text)}}
     more |= {"files": [PresetFile(name=text, file=FileContent(file=StoredFile()).file)]}
-    return {**shown, **more, "csrf_input": "", "has_memory": True}
+    return {**context, **more, "csrf_input": "", "has_memory": True}
 
 
-def requests(text: str) -> list[tuple[Shown, str]]:
+def requests(text: str) -> list[tuple[ShownRequest, str]]:
     model = ModelChoice(1, text)
-    return [(Shown(model, text), "/"), (Shown(model, problem=text), "/")]
+    return [(ShownRequest(model, text), "/"), (ShownRequest(model, problem=text), "/")]
 
 
-def preset_of(text: str, conversation: Conversation) -> ChatSettings:
+def build_settings(text: str, conversation: Conversation) -> ChatSettings:
     version = PresetVersion(target=Preset(name=text))
     return ChatSettings(conversation=conversation, preset_version=version)
 
@@ -197,7 +206,7 @@ def outline(text: str, conversation: Conversation) -> dict[str, object]:
     return {"conversation": conversation, "prompts": prompts, **places}
 
 
-def replied(text: str, conversation: Conversation) -> Message:
+def build_reply(text: str, conversation: Conversation) -> Message:
     run = ToolRun(text, text, text, RunState.ASKING, text)
     error = asdict(UpstreamError(ErrorKind.BAD_REQUEST, text, 400))
     moderation = {"input": {"results": [{"categories": {text: True}}]}}
@@ -228,7 +237,7 @@ def replied(text: str, conversation: Conversation) -> Message:
     return reply
 
 
-def streamed(text: str) -> str:
+def stream_reply(text: str) -> str:
     """Return the frames of a reply in which every part arrives in two pieces."""
     conversation = Conversation(pk=CONVERSATION, title="A title")
     message = Message(
@@ -247,18 +256,20 @@ def streamed(text: str) -> str:
         sent += live.changes()
     while live.has_jobs:
         of, jobs = live.jobs()
-        sent += live.take(of, jobs, [block_html(job.block, job.definitions) for job in jobs])
+        sent += live.apply_results(
+            of, jobs, [block_html(job.block, job.definitions) for job in jobs]
+        )
     return sent
 
 
 def tags_around_mark(root: Element) -> set[str]:
     """Return the tags of elements outside foreign text whose own text contains the mark."""
-    found: set[str] = set()
+    tags: set[str] = set()
 
     def walk(node: Node, tag: str) -> None:
         for child in node.children:
             if isinstance(child, Text) and MARK in child.data:
-                found.add(tag)
+                tags.add(tag)
             elif isinstance(child, Element):
                 if "hx-ignore" not in child.attrs:
                     walk(child, child.tag)
@@ -266,32 +277,32 @@ def tags_around_mark(root: Element) -> set[str]:
                 walk(child, tag)
 
     walk(root, root.tag)
-    return found
+    return tags
 
 
 @pytest.fixture(scope="module")
 def harmless() -> list[str]:
-    return skeleton(parsed(drawn(HARMLESS)))
+    return skeleton(parse_foreign(draw_partials(HARMLESS)))
 
 
 @pytest.mark.parametrize("name", SETS)
 def test_a_payload_anywhere_leaves_the_page_structure_unchanged(
     name: str, harmless: list[str]
 ) -> None:
-    for payload in SETS[name][:: scaled(5, 1)]:
-        root = parsed(drawn(payload))
+    for payload in SETS[name][:: choose_size(5, 1)]:
+        root = parse_foreign(draw_partials(payload))
         assert breaches_below(root, "hx-ignore") == [], payload
         assert skeleton(root) == harmless, payload
 
 
 def test_foreign_text_appears_only_inside_hx_ignore() -> None:
-    assert tags_around_mark(parsed(drawn(HARMLESS))) <= {"title", "textarea"}
+    assert tags_around_mark(parse_foreign(draw_partials(HARMLESS))) <= {"title", "textarea"}
 
 
 @pytest.mark.parametrize("name", SETS)
 def test_a_frame_consists_only_of_templates_with_their_swaps(name: str) -> None:
-    for payload in SETS[name][:: scaled(5, 1)]:
-        root = parsed(streamed(payload))
+    for payload in SETS[name][:: choose_size(5, 1)]:
+        root = parse_foreign(stream_reply(payload))
         assert breaches_below(root, "hx-ignore") == [], payload
         frames_sent = list(root.children)
         assert {frame.tag for frame in frames_sent if isinstance(frame, Element)} == {"template"}
@@ -300,7 +311,7 @@ def test_a_frame_consists_only_of_templates_with_their_swaps(name: str) -> None:
 
 def test_what_a_tool_server_says_is_inside_hx_ignore() -> None:
     tool = Tool(MARK, MARK, "files", MARK, {}, asks_first=True, title=MARK)
-    for shown in ({"problem": "", "offered": [tool], "cost": 1}, {"problem": MARK}):
-        html = render_to_string("tool_servers/_tools.html", shown)
+    for context in ({"problem": "", "offered": [tool], "cost": 1}, {"problem": MARK}):
+        html = render_to_string("tool_servers/_tools.html", context)
         assert MARK in html
-        assert tags_around_mark(parsed(html)) == set()
+        assert tags_around_mark(parse_foreign(html)) == set()

@@ -14,7 +14,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from tests.security.conftest import TOKEN
 from tests.security.wire import Wire
 from tests.support.live import PASSWORD, Person, Server, Site
-from tests.support.profile import scaled
+from tests.support.profile import choose_size
 
 CSP = {
     "default-src 'none'",
@@ -107,7 +107,7 @@ def test_every_page_has_them_for_everyone_and_every_method(
 ) -> None:
     pairs = list(product(clients, ("GET", "POST")))
     # A stranger is sent to sign in, and CSRF protection refuses all posts alike.
-    for client, method in scaled((pairs[0], pairs[3], pairs[4]), pairs):
+    for client, method in choose_size((pairs[0], pairs[3], pairs[4]), pairs):
         check(client.request(method, address))
 
 
@@ -214,8 +214,8 @@ def wary(site: Site) -> Iterator[Server]:
 def test_no_header_can_move_the_apps_root(
     server: Server, wary: Server, name: str, root: str
 ) -> None:
-    for one in (server, wary):
-        with one.visit() as client:
+    for each_server in (server, wary):
+        with each_server.visit() as client:
             answer = client.get("/", headers=[(name.encode(), root.encode("latin-1"))])
         assert (answer.status_code, answer.headers["location"]) == (302, "/accounts/login/?next=/")
 
@@ -232,10 +232,10 @@ def test_no_header_can_move_the_apps_root(
 def test_a_request_id_is_accepted_only_from_a_proxy(
     server: Server, wary: Server, headers: list[tuple[str, str]], name: str | None
 ) -> None:
-    for one in (server, wary):
-        with one.visit() as client:
+    for each_server in (server, wary):
+        with each_server.visit() as client:
             named = client.get("/help/", headers=headers).headers.get_list("X-Request-ID")
-        if name and one is server:
+        if name and each_server is server:
             assert named == [name]
         else:
             assert len(named) == 1
@@ -269,8 +269,8 @@ LIES = {
 
 
 def test_unknown_forwarding_headers_change_nothing(server: Server, wary: Server) -> None:
-    for one in (server, wary):
-        with one.visit() as client:
+    for each_server in (server, wary):
+        with each_server.visit() as client:
             plain = client.get("/accounts/login/?next=/")
             lied = client.get("/accounts/login/?next=/", headers=LIES)
             assert without_tokens(lied.text) == without_tokens(plain.text)

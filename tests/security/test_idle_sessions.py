@@ -23,7 +23,7 @@ from chatapp.sessions import idle_sessions
 from tests.conftest import PASSWORD
 from tests.doctor import only
 from tests.support.live import Server, Site, free_port, run
-from tests.support.profile import sampled
+from tests.support.profile import sample_params
 from tests.support.tab import Tab
 
 pytestmark = pytest.mark.django_db
@@ -98,7 +98,7 @@ def test_chatting_renews_a_session(alices: Client, clock: Clock) -> None:
     key = alices.session.session_key
     assert key
     Session.objects.update(expire_date=timezone.now() + timedelta(hours=1))
-    idle_sessions.used_by(key)
+    idle_sessions.use_session(key)
     assert ends_in() > 13 * DAY
 
 
@@ -143,7 +143,7 @@ print((last - timezone.now()).total_seconds())
 
 @pytest.mark.parametrize(
     ("value", "sentence"),
-    sampled(
+    sample_params(
         [
             ("soon", 'CHATAPP_IDLE_TIMEOUT="soon" is not a number of seconds, for example 10'),
             ("5", 'CHATAPP_IDLE_TIMEOUT="5" is too short: the minimum is 60 seconds'),
@@ -151,7 +151,7 @@ print((last - timezone.now()).total_seconds())
     ),
 )
 def test_an_invalid_timeout_is_refused(site: Site, value: str, sentence: str) -> None:
-    environment = site.nothing() | {"CHATAPP_IDLE_TIMEOUT": value}
+    environment = site.missing_installation() | {"CHATAPP_IDLE_TIMEOUT": value}
     statements = run(environment, "manage.py", "check", check=False)
     assert statements.returncode == 1
     assert sentence in statements.stderr
@@ -159,7 +159,7 @@ def test_an_invalid_timeout_is_refused(site: Site, value: str, sentence: str) ->
 
 @pytest.mark.thorough
 def test_sessions_may_never_expire(site: Site) -> None:
-    run(site.nothing() | {"CHATAPP_IDLE_TIMEOUT": "inf"}, "manage.py", "check")
+    run(site.missing_installation() | {"CHATAPP_IDLE_TIMEOUT": "inf"}, "manage.py", "check")
 
 
 # Cookies
@@ -171,34 +171,36 @@ def cookies_of_sign_in(server: Server, site: Site, origin: str) -> dict[str, str
     headers = {"x-forwarded-proto": origin.partition(":")[0], "referer": f"{origin}/"}
     with httpx.Client(base_url=server.url, headers=headers, trust_env=False) as client:
         page = client.get("/accounts/login/")
-        found = dict(one.split("=", 1) for one in page.headers.get_list("set-cookie"))
-        [(name, value)] = [(n, v.partition(";")[0]) for n, v in found.items()]
+        cookies = dict(header.split("=", 1) for header in page.headers.get_list("set-cookie"))
+        [(name, value)] = [(n, v.partition(";")[0]) for n, v in cookies.items()]
         fields = {"login": alice.username, "password": PASSWORD, "csrfmiddlewaretoken": value}
         cookie = {"cookie": f"{name}={value}", "origin": origin}
         answer = client.post("/accounts/login/", data=fields, headers=cookie)
         assert answer.status_code == 302, answer.text
-        return found | dict(one.split("=", 1) for one in answer.headers.get_list("set-cookie"))
+        return cookies | dict(
+            header.split("=", 1) for header in answer.headers.get_list("set-cookie")
+        )
 
 
 def test_cookies_are_bound_to_the_host_under_https(site: Site) -> None:
     origin = f"https://localhost:{free_port()}"
     with site.server(CSRF_TRUSTED_ORIGINS=origin) as server:
-        found = cookies_of_sign_in(server, site, origin)
-    assert {"__Host-sessionid", "__Host-csrftoken"} <= found.keys()
-    assert not {"sessionid", "csrftoken"} & found.keys()
+        cookies = cookies_of_sign_in(server, site, origin)
+    assert {"__Host-sessionid", "__Host-csrftoken"} <= cookies.keys()
+    assert not {"sessionid", "csrftoken"} & cookies.keys()
     for name in ("__Host-sessionid", "__Host-csrftoken"):
-        attributes = [part.strip() for part in found[name].split(";")]
+        attributes = [part.strip() for part in cookies[name].split(";")]
         assert {"Secure", "Path=/", "SameSite=Lax"} <= set(attributes), name
         assert not [part for part in attributes if part.startswith("Domain")]
-    assert "HttpOnly" in found["__Host-sessionid"]
+    assert "HttpOnly" in cookies["__Host-sessionid"]
 
 
 @pytest.mark.thorough
 def test_cookies_keep_their_names_under_http(site: Site) -> None:
     with site.server() as server:
-        found = cookies_of_sign_in(server, site, server.url)
-    assert {"sessionid", "csrftoken"} <= found.keys()
-    assert "Secure" not in found["sessionid"]
+        cookies = cookies_of_sign_in(server, site, server.url)
+    assert {"sessionid", "csrftoken"} <= cookies.keys()
+    assert "Secure" not in cookies["sessionid"]
 
 
 # File permissions
@@ -213,7 +215,7 @@ def test_what_the_app_writes_is_readable_only_by_its_user(site: Site, tmp_path: 
     """As `make run` does in a new directory, under the usual umask."""
     before = os.umask(0o022)
     try:
-        environment = site.nothing()
+        environment = site.missing_installation()
         data_dir = Path(environment["DATA_DIR"]) / "var"
         environment["DATA_DIR"] = str(data_dir)
         run(environment, "manage.py", "migrate", "--verbosity", "0")
@@ -230,7 +232,7 @@ def test_what_the_app_writes_is_readable_only_by_its_user(site: Site, tmp_path: 
     assert mode(next((data_dir / "static").rglob("*.css"))) & 0o044
 
 
-@pytest.mark.parametrize("command", sampled(["migrate", "serve"]))
+@pytest.mark.parametrize("command", sample_params(["migrate", "serve"]))
 def test_a_world_readable_data_directory_is_closed_at_start(site: Site, command: str) -> None:
     server = site.server()
     (server.data_dir / "secret_key").touch(0o600)
@@ -259,13 +261,13 @@ def test_other_directories_and_chosen_modes_stay_unchanged(
 @pytest.mark.parametrize(("set_to", "verdict"), [(0o755, "failed"), (0o750, "ok"), (0o700, "ok")])
 def test_the_doctor_checks_who_may_read_the_data(tmp_path: Path, set_to: int, verdict: str) -> None:
     tmp_path.chmod(set_to)
-    found = only(machine.data_dir(tmp_path))
-    assert found.status == Status(verdict)
-    assert verdict == "ok" or f"chmod 700 {tmp_path}" in found.remedy
+    finding = only(machine.data_dir(tmp_path))
+    assert finding.status == Status(verdict)
+    assert verdict == "ok" or f"chmod 700 {tmp_path}" in finding.remedy
 
 
 def test_the_doctor_warns_about_old_keys() -> None:
     assert list(settings_checks.old_keys([])) == []
-    found = only(settings_checks.old_keys(["the-old-one"]))
-    assert found.status is Status.WARNING
-    assert "the-old-one" not in found.found + found.remedy
+    finding = only(settings_checks.old_keys(["the-old-one"]))
+    assert finding.status is Status.WARNING
+    assert "the-old-one" not in finding.finding + finding.remedy

@@ -21,12 +21,12 @@ from chatapp.realtime.generation.flush_rate import FlushRate
 from chatapp.realtime.generation.frame_scheduler import FrameScheduler
 from chatapp.realtime.viewers import Audience
 from chatapp.rendering.fragments import LiveReply, ThreadParts, snapshot_fragment
-from tests.support.counting import nothing_old, seconds_to_count
+from tests.support.counting import seconds_to_count, without_old_garbage
 from tests.support.fake_upstream import FakeUpstream, choice, delta, done, finish, role
 from tests.support.live import Site
 from tests.support.page import Page
 from tests.support.present import present
-from tests.support.profile import sampled
+from tests.support.profile import sample_params
 from tests.support.tab import Tab
 from tests.support.visitor import visit
 
@@ -53,18 +53,18 @@ def longest(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
     took = [0.0]
     run = asyncio.Handle._run  # noqa: SLF001 - asyncio's debug mode also wraps just this
 
-    def timed(handle: asyncio.Handle) -> None:
+    def time_callback(handle: asyncio.Handle) -> None:
         began_at = time.thread_time()
         run(handle)
         took[0] = max(took[0], time.thread_time() - began_at)
 
-    monkeypatch.setattr(asyncio.Handle, "_run", timed)
-    with nothing_old():
+    monkeypatch.setattr(asyncio.Handle, "_run", time_callback)
+    with without_old_garbage():
         yield took
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("name", sampled(AT_ONCE, 2))
+@pytest.mark.parametrize("name", sample_params(AT_ONCE, 2))
 async def test_a_models_text_blocks_the_loop_only_for_moments(
     tab: Tab, upstream: FakeUpstream, longest: list[float], name: str
 ) -> None:
@@ -77,7 +77,7 @@ async def test_a_models_text_blocks_the_loop_only_for_moments(
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("name", sampled(AT_ONCE, 2))
+@pytest.mark.parametrize("name", sample_params(AT_ONCE, 2))
 async def test_a_persons_text_blocks_the_loop_only_for_moments(
     tab: Tab, longest: list[float], name: str
 ) -> None:
@@ -111,28 +111,28 @@ async def test_a_long_thread_is_not_rendered_for_a_short_prompt(
         Tab(alices, conversation=conversation.pk, head=head.pk, ending=head.ending)
         for _ in range(8)
     ]
-    for one in tabs:
-        assert await one.connect()
-        await one.send(
+    for each_tab in tabs:
+        assert await each_tab.connect()
+        await each_tab.send(
             action="watch", conversation=str(conversation.pk), head=str(head.pk), ending=head.ending
         )
     drawn: list[Message] = []
     draw = ThreadParts.of
 
-    def counted(view: ThreadPage, *how: Any) -> ThreadParts:
+    def count_draws(view: ThreadPage, *how: Any) -> ThreadParts:
         drawn.extend(view.thread)
         return draw(view, *how)
 
-    monkeypatch.setattr(ThreadParts, "of", counted)
+    monkeypatch.setattr(ThreadParts, "of", count_draws)
     longest[0] = 0.0
     await tab.ask("A prompt", conversation=str(conversation.pk), parent=str(head.pk))
-    for one in [tab, *tabs]:
-        await one.until_ended()
-        assert not any("innerHTML target:#messages" in frame for frame in one.frames[-3:])
+    for each_tab in [tab, *tabs]:
+        await each_tab.until_ended()
+        assert not any("innerHTML target:#messages" in frame for frame in each_tab.frames[-3:])
     assert drawn == []
     assert longest[0] < seconds_to_count(MAX_LENGTH)
-    for one in tabs:
-        await one.close()
+    for each_tab in tabs:
+        await each_tab.close()
 
 
 @pytest.mark.django_db

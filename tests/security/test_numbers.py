@@ -15,9 +15,9 @@ from django.utils.http import urlsafe_base64_encode
 from chatapp.db.primary_keys import parse_pk
 from chatapp.models import Conversation, Upstream, User
 from tests.staff.review.conftest import Begin, begin  # noqa: F401 - a fixture
-from tests.staff.review.told import told_by
+from tests.staff.review.told import read_messages
 from tests.support.page import parse
-from tests.support.profile import sampled
+from tests.support.profile import sample_params
 
 pytestmark = pytest.mark.django_db
 
@@ -34,7 +34,7 @@ OTHERS = {
     "<slug:kind>": ["upstream", "tools"],
     "<slug:what>": ["name", "groups", "sign-out", "hold", "end-hold", "active"],
 }
-numbers = pytest.mark.parametrize("number", sampled(NUMBERS, 3), ids=len)
+numbers = pytest.mark.parametrize("number", sample_params(NUMBERS, 3), ids=len)
 
 
 def addresses(patterns: Any, before: str = "/") -> Iterator[str]:
@@ -44,16 +44,16 @@ def addresses(patterns: Any, before: str = "/") -> Iterator[str]:
         if hasattr(pattern, "url_patterns"):
             yield from addresses(pattern.url_patterns, address)
         elif NUMBER.search(address):
-            yield from filled(NUMBER.sub("{0}", address))
+            yield from fill_address(NUMBER.sub("{0}", address))
 
 
-def filled(address: str) -> Iterator[str]:
-    found = re.search("<[^>]+>", address)
-    if not found:
+def fill_address(address: str) -> Iterator[str]:
+    match = re.search("<[^>]+>", address)
+    if not match:
         yield address
         return
-    for value in OTHERS[found[0]]:
-        yield from filled(address.replace(found[0], value))
+    for value in OTHERS[match[0]]:
+        yield from fill_address(address.replace(match[0], value))
 
 
 @pytest.mark.parametrize("number", NUMBERS, ids=len)
@@ -64,7 +64,7 @@ def test_a_key_consists_of_digits_that_fit_a_database(number: str) -> None:
 
 @numbers
 def test_an_address_with_it_is_not_found(olives: Client, number: str) -> None:
-    there = [one.format(number) for one in addresses(get_resolver().url_patterns)]
+    there = [template.format(number) for template in addresses(get_resolver().url_patterns)]
     assert len(there) > 40
     for address in there:
         for answer in (olives.get(address), olives.post(address)):
@@ -96,7 +96,7 @@ def test_it_matches_no_label_device_hold_or_member(
         answer = olives.post(
             "/review/bulk/", {"act": act, "rows": rows, "label": number}, follow=True
         )
-        assert told_by(answer.text) == "Choose a label first."
+        assert read_messages(answer.text) == "Choose a label first."
     group = Group.objects.create(name="Writers")
     group.user_set.add(alice)
     assert olives.post(f"/people/groups/{group.pk}/member/", {"remove": number}).status_code == 302

@@ -1,4 +1,4 @@
-"""Which passwords are accepted by sign-up, by the account page and by the admin."""
+"""Passwords that sign-up, the account page and the admin accept."""
 
 import pytest
 from django.contrib.auth.password_validation import validate_password

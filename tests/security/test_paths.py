@@ -13,7 +13,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from tests.security.wire import Answer, Wire
 from tests.support.live import Person, Server, Site
-from tests.support.profile import scaled
+from tests.support.profile import choose_size
 
 # an id that nothing has, the same in every process
 NO_ONES = "5a0d7c0e-52a5-4c7e-9a86-5b4f3d0f4f10"
@@ -77,11 +77,11 @@ def server(site: Site) -> Iterator[Watched]:
 @pytest.fixture(scope="module")
 def stan(server: Watched) -> Person:
     """A staff member without permissions."""
-    return made(server, "stan", "is_staff=True")
+    return make_person(server, "stan", "is_staff=True")
 
 
 @pytest.fixture(scope="module")
-def cast(site: Site, stan: Person) -> list[Person | None]:
+def people(site: Site, stan: Person) -> list[Person | None]:
     return [None, site.person(), stan, site.olive]
 
 
@@ -114,7 +114,7 @@ ToolServer.objects.create(name="tools", transport="http", url="http://127.0.0.1:
 """
 
 
-def made(server: Watched, name: str, fields: str) -> Person:
+def make_person(server: Watched, name: str, fields: str) -> Person:
     script = MAKE.format(fields=f"username={name!r}, {fields}")
     return Person(name, server.run(script).strip())
 
@@ -147,16 +147,16 @@ def test_the_walk_finds_addresses_with_arguments() -> None:
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_no_argument_makes_a_page_fail(
-    server: Watched, cast: list[Person | None], shape: str
+    server: Watched, people: list[Person | None], shape: str
 ) -> None:
     count = shape.count("{}")
-    olive = cast[-1]
-    step = scaled(10, 1)  # each shape begins with another one
+    olive = people[-1]
+    step = choose_size(10, 1)  # each shape begins with another one
     for number, odd in enumerate(ODD[SHAPES.index(shape) % step :: step] if count else [""]):
         address = f"/{shape.replace('{}', odd)}"
         # With an argument, each person in turn; without one, all of them. Olive, who may see
         # everything, always.
-        others = [cast[number % 3]] if count else cast[:3]
+        others = [people[number % 3]] if count else people[:3]
         for person in (*others, olive):
             check(server, ask(server, person, address), address)
         if not shape.endswith(NOT_POSTED):
@@ -186,10 +186,10 @@ def ask(
         )
 
 
-def check(server: Watched, answer: Answer, asked: str) -> None:
+def check(server: Watched, answer: Answer, address: str) -> None:
     server.check_log()
-    assert 200 <= answer.status < 500, f"{asked[:200]!r}: {answer.raw[:300]!r}"
-    assert b"Traceback" not in answer.raw, asked[:200]
+    assert 200 <= answer.status < 500, f"{address[:200]!r}: {answer.raw[:300]!r}"
+    assert b"Traceback" not in answer.raw, address[:200]
 
 
 # Queries
@@ -234,7 +234,7 @@ LISTS = [
 
 
 def queries() -> Iterator[str]:
-    for value in VALUES[:: scaled(3, 1)]:
+    for value in VALUES[:: choose_size(3, 1)]:
         yield "&".join(f"{name}={value}" for name in NAMES)
     yield from ("a&" * 1500, "&".join(f"a{n}=1" for n in range(1200)), "=", "%00=%00", "a[]=1")
 
@@ -299,7 +299,7 @@ def test_no_query_makes_an_administrators_page_fail(server: Watched, site: Site,
             ("conversation", "message", "x"), ("user", "x", "password"), ("", "a", "%00")
         )
     )
-    for query in [*queries(), *more, *whole][:: scaled(3, 1)]:
+    for query in [*queries(), *more, *whole][:: choose_size(3, 1)]:
         address = f"/{page}?{query}"
         check(server, ask(server, site.olive, address), address)
 

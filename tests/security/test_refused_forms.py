@@ -9,9 +9,9 @@ from django.http import HttpResponseBase
 from django.test import Client
 
 from tests.security import posted
-from tests.security.house import House, body_of
+from tests.security.house import House, read_body
 from tests.security.test_access import TABLE
-from tests.support.page import Element, parse, submitted
+from tests.support.page import Element, collect_fields, parse
 
 pytestmark = pytest.mark.django_db
 
@@ -29,14 +29,14 @@ class Form:
 
     @property
     def action(self) -> str:
-        said = self.element.attributes
-        return said.get("hx-post") or said.get("action") or self.page
+        attributes = self.element.attributes
+        return attributes.get("hx-post") or attributes.get("action") or self.page
 
     @property
     def is_swapped(self) -> bool:
         """Whether the page stays when it is sent."""
-        said = self.element.attributes
-        return "hx-post" in said or "data-answers" in said
+        attributes = self.element.attributes
+        return "hx-post" in attributes or "data-answers" in attributes
 
     @property
     def typed_in(self) -> list[str]:
@@ -49,29 +49,29 @@ class Form:
             transaction.set_rollback(True)
         return answer
 
-    def lost(self) -> list[str] | None:
+    def find_lost_fields(self) -> list[str] | None:
         """Return the fields whose text is lost when another is refused; None if none is."""
         names = self.typed_in
         for wrong in names:
             typed = {name: f"12 kept {number}" for number, name in enumerate(names)}
-            values = submitted(self.element) | {name: [text] for name, text in typed.items()}
+            values = collect_fields(self.element) | {name: [text] for name, text in typed.items()}
             answer = self.send(values | {wrong: [TOO_LONG]})
             if answer.status_code < 300 or answer.status_code in (400, 422):
-                page = parse(body_of(answer).decode())
-                shown = {said.attributes["name"]: text_in(said) for said in fields_in(page)}
-                if self.is_swapped and not shown:
+                page = parse(read_body(answer).decode())
+                texts = {field.attributes["name"]: text_in(field) for field in fields_in(page)}
+                if self.is_swapped and not texts:
                     return []
-                return [one for one in names if one != wrong and shown.get(one) != typed[one]]
+                return [name for name in names if name != wrong and texts.get(name) != typed[name]]
         return None
 
 
 def fields_in(element: Element) -> list[Element]:
     return [
-        one
-        for one in element.find_all("input") + element.find_all("textarea")
-        if "name" in one.attributes
-        and "disabled" not in one.attributes
-        and one.attributes.get("type", "text") in TYPED_IN
+        field
+        for field in element.find_all("input") + element.find_all("textarea")
+        if "name" in field.attributes
+        and "disabled" not in field.attributes
+        and field.attributes.get("type", "text") in TYPED_IN
     ]
 
 
@@ -87,7 +87,7 @@ def forms(house: House, name: str) -> Iterator[Form]:
         page = house.path(route)
         answer = client.get(page)
         if answer.status_code == 200 and "text/html" in answer.headers.get("content-type", ""):
-            for element in parse(body_of(answer).decode()).find_all("form"):
+            for element in parse(read_body(answer).decode()).find_all("form"):
                 form = Form(client, page, element)
                 is_post = form.is_swapped or element.attributes.get("method") == "post"
                 if is_post and form.typed_in and form.action not in seen:
@@ -98,7 +98,7 @@ def forms(house: House, name: str) -> Iterator[Form]:
 @pytest.mark.parametrize("name", ["alice", "olive", "rita"])
 def test_a_refused_form_keeps_what_was_typed(house: House, name: str) -> None:
     posted.furnish(house)
-    lost = {form.action: form.lost() for form in forms(house, name)}
+    lost = {form.action: form.find_lost_fields() for form in forms(house, name)}
     refused = {action for action, names in lost.items() if names is not None}
     assert {action: names for action, names in lost.items() if names} == {}
     assert len(refused) > 3, lost

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chatapp.rendering.markdown import LiveMarkdown, as_typed, render
+from chatapp.rendering.markdown import LiveMarkdown, render, render_typed
 from chatapp.rendering.markdown.allowed import ALLOWED
 from tests.security.grammar import texts
 from tests.security.judge import breaches
-from tests.support.profile import scaled
+from tests.support.profile import choose_size
 
-PARTS = scaled(1, 50)
-TEXTS = scaled(100, 2000)  # in each part
+PARTS = choose_size(1, 50)
+TEXTS = choose_size(100, 2000)  # in each part
 FORMS = [(tag, name, form) for tag, forms in ALLOWED.items() for name, form in forms.items()]
 NAMES = {
     *("align", "aria-label", "checked", "class", "data-language", "dir", "disabled", "href"),
@@ -34,7 +34,7 @@ many = settings(
 @given(text=texts)
 def test_generated_text_split_anywhere_yields_only_allowed_html(part: int, text: str) -> None:
     assert breaches(render(text)) == []
-    assert breaches(as_typed(text)) == []
+    assert breaches(render_typed(text)) == []
     for split in range(1, len(text)):
         live = LiveMarkdown()
         live.append(text[:split])
@@ -53,7 +53,7 @@ def test_prose_has_no_attribute_that_a_script_could_act_on() -> None:
 
 
 @pytest.mark.parametrize(("tag", "name", "form"), FORMS, ids=[f"{t}-{n}" for t, n, _ in FORMS])
-@settings(max_examples=scaled(8, 60))
+@settings(max_examples=choose_size(8, 60))
 @given(data=st.data())
 def test_no_allowed_value_contains_a_tag_or_a_quote(
     tag: str, name: str, form: str, data: st.DataObject

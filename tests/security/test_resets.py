@@ -42,7 +42,7 @@ def client(server: Server) -> Iterator[httpx.Client]:
         yield client
 
 
-def files_of(server: Server) -> int:
+def count_open_files(server: Server) -> int:
     return len(list(Path(f"/proc/{server.pid}/fd").iterdir()))
 
 
@@ -77,13 +77,13 @@ def assert_nothing_stays(server: Server, client: httpx.Client, use: Callable[[Wi
     """Open connections, reset each after use, and wait until the server has as few open files as
     before."""
     client.get("/healthz")
-    before = files_of(server)
+    before = count_open_files(server)
     for _ in range(TIMES):
         with Wire(server.url) as wire:
             use(wire)
             wire.reset()
     for _ in range(1000):
         client.get("/healthz")
-        if files_of(server) <= before + FEW:
+        if count_open_files(server) <= before + FEW:
             return
-    pytest.fail(f"{files_of(server) - before} of {TIMES} connections stay open")
+    pytest.fail(f"{count_open_files(server) - before} of {TIMES} connections stay open")

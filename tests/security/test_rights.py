@@ -1,4 +1,4 @@
-"""Who may change whom: only superusers may change superusers and roles.
+"""Permissions to change people: only superusers may change superusers and roles.
 
 Olive and Otto are superusers. Stan is staff with every permission that can be granted; Rita is
 staff with all view permissions. Alice has no role.
@@ -15,7 +15,7 @@ from django.db import connections
 from django.test import Client
 
 from chatapp.models import ToolServer, User
-from tests.conftest import PASSWORD, confirmed, signed_in
+from tests.conftest import PASSWORD, confirm_password, signed_in
 from tests.support import sessions
 
 pytestmark = pytest.mark.django_db
@@ -64,9 +64,9 @@ def fields(person: User, **more: Any) -> dict[str, Any]:
     return {name: value for name, value in sent.items() if value is not None}
 
 
-def as_stored(person: User) -> dict[str, Any]:
-    found = User.objects.filter(pk=person.pk).values().get()
-    return {name: value for name, value in found.items() if name != "last_login"}
+def load_values(person: User) -> dict[str, Any]:
+    values = User.objects.filter(pk=person.pk).values().get()
+    return {name: value for name, value in values.items() if name != "last_login"}
 
 
 ROLES = {"is_superuser": "on", "is_staff": "on", "user_permissions": "1", "groups": "1"}
@@ -100,7 +100,7 @@ def test_staff_cannot_change_anyone_with_a_role(
     request: pytest.FixtureRequest, stans: Client, olive: User, sue: User, whom: str
 ) -> None:
     person: User = request.getfixturevalue(whom)
-    before = as_stored(person)
+    before = load_values(person)
     new = {"password1": NEW, "password2": NEW, "set-password": "", "usable_password": "true"}
     chosen = {"action": "delete_selected", "_selected_action": str(person.pk)}
     posts = [
@@ -115,7 +115,7 @@ def test_staff_cannot_change_anyone_with_a_role(
     ]
     for path, form in posts:
         stans.post(path, form)
-        assert as_stored(person) == before, path
+        assert load_values(person) == before, path
     assert stans.get(f"{PEOPLE}{person.pk}/password/").status_code == 403
     assert stans.get(f"{PEOPLE}{person.pk}/delete/").status_code == 403
     page = stans.get(change(person)).content.decode()
@@ -154,7 +154,7 @@ def test_only_superusers_may_change_groups(stan: User, stans: Client) -> None:
     assert stans.post(f"{GROUPS}add/", {"name": "mine", "permissions": every}).status_code == 403
     assert stans.post(f"{GROUPS}{group.pk}/delete/", {"post": "yes"}).status_code == 403
     stans.post(GROUPS, chosen)
-    assert [found.name for found in Group.objects.all()] == ["operators"]
+    assert [row.name for row in Group.objects.all()] == ["operators"]
     assert not group.permissions.exists()
 
 
@@ -167,7 +167,7 @@ def test_the_last_administrator_cannot_be_demoted(olive: User, lost: str) -> Non
     olives = signed_in(olive, confirmed=True)
     page = olives.post(change(olive), fields(olive, **{lost: None})).content.decode()
     assert "This is the last account that can administer this server." in page
-    assert as_stored(olive)[lost]
+    assert load_values(olive)[lost]
 
 
 def test_the_last_administrator_cannot_be_deleted(olive: User, otto: User, alice: User) -> None:
@@ -175,7 +175,7 @@ def test_the_last_administrator_cannot_be_deleted(olive: User, otto: User, alice
     olives = signed_in(olive, confirmed=True)
     page = olives.post(f"{PEOPLE}{olive.pk}/delete/", {"post": "yes"})
     assert "This is the last account that can administer this server." in page.content.decode()
-    every = [str(one.pk) for one in (olive, otto, alice)]
+    every = [str(person.pk) for person in (olive, otto, alice)]
     chosen = {"action": "delete_selected", "_selected_action": every, "post": "yes"}
     page = olives.post(PEOPLE, chosen)
     assert "This is the last account that can administer this server." in page.content.decode()
@@ -186,7 +186,7 @@ def test_the_last_administrator_cannot_be_deleted(olive: User, otto: User, alice
 def test_one_of_two_administrators_can_be_removed(olive: User, otto: User) -> None:
     olives = signed_in(olive, confirmed=True)
     assert olives.post(change(otto), fields(otto, is_superuser=None)).status_code == 302
-    assert not as_stored(otto)["is_superuser"]
+    assert not load_values(otto)["is_superuser"]
     assert olives.post(f"{PEOPLE}{otto.pk}/delete/", {"post": "yes"}).status_code == 302
     assert User.objects.get() == olive
 
@@ -214,7 +214,7 @@ def test_one_administrator_remains_if_two_demote_each_other_at_once(
 def test_a_superuser_can_grant_and_revoke_roles(olive: User, alice: User) -> None:
     olives = signed_in(olive, confirmed=True)
     assert olives.post(change(alice), fields(alice, is_staff="on")).status_code == 302
-    assert as_stored(alice)["is_staff"]
+    assert load_values(alice)["is_staff"]
 
 
 def test_no_account_can_be_left_without_a_password(olive: User, alice: User) -> None:
@@ -230,7 +230,7 @@ def test_an_address_belongs_to_one_account(olive: User, alice: User, bob: User) 
     olives = signed_in(olive, confirmed=True)
     page = olives.post(change(bob), fields(bob, email="Alice@example.org")).content.decode()
     assert "Another account has this email address" in page
-    assert as_stored(bob)["email"] == ""
+    assert load_values(bob)["email"] == ""
 
 
 @pytest.mark.parametrize(
@@ -281,7 +281,7 @@ def test_viewing_a_command_does_not_start_it(
     server, trace = command
     rita = User.objects.create_user("rita", password=PASSWORD, is_staff=True)
     rita.user_permissions.set(Permission.objects.filter(codename__startswith="view"))
-    client = confirmed(signed_in(rita if who == "rita" else request.getfixturevalue(who)))
+    client = confirm_password(signed_in(rita if who == "rita" else request.getfixturevalue(who)))
     base = f"/admin/chatapp/toolserver/{server.pk}/"
     assert client.get(f"{base}change/").status_code == 200
     for path in ("tools/", "history/", "delete/"):

@@ -15,7 +15,7 @@ from pytest_django import Settings
 from chatapp.checks.results import Status
 from chatapp.doctor.upstreams import tool_servers
 from chatapp.models import Message, ToolServer, Upstream
-from chatapp.tools import offered_by, shared_registry
+from chatapp.tools import list_server_tools, shared_registry
 from tests.doctor import only
 from tests.management import Printed
 from tests.support.fake_upstream import FakeUpstream
@@ -36,7 +36,7 @@ def stored_key() -> str:
 
 
 @pytest.fixture
-def foreign(connected: Upstream) -> str:
+def foreign(saved_upstream: Upstream) -> str:
     """Store an API key encrypted with a key that is not ours; return the ciphertext."""
     ciphertext = Fernet(Fernet.generate_key()).encrypt(KEY.encode()).decode()
     with connection.cursor() as cursor:
@@ -66,22 +66,22 @@ async def test_a_prompt_is_refused_without_the_key(
 
 
 def test_saving_keeps_a_secret_that_an_old_key_may_still_decrypt(
-    connected: Upstream, foreign: str
+    saved_upstream: Upstream, foreign: str
 ) -> None:
-    found = Upstream.objects.get()
-    assert (found.api_key, bool(found.secret_problem)) == ("", True)
-    found.name = "Renamed"
-    found.full_clean()
-    found.save()
+    upstream = Upstream.objects.get()
+    assert (upstream.api_key, bool(upstream.secret_problem)) == ("", True)
+    upstream.name = "Renamed"
+    upstream.full_clean()
+    upstream.save()
     assert stored_key() == foreign
 
 
 def test_the_admin_reports_it_and_accepts_a_new_key(
-    olives: Client, connected: Upstream, foreign: str
+    olives: Client, saved_upstream: Upstream, foreign: str
 ) -> None:
     listed = olives.get("/admin/chatapp/upstream/").content.decode()
     assert "can&#x27;t be read: enter it again" in listed
-    path = f"/admin/chatapp/upstream/{connected.pk}/"
+    path = f"/admin/chatapp/upstream/{saved_upstream.pk}/"
     page = olives.get(f"{path}change/")
     form = page.content.decode()
     assert "The key of Fake can&#x27;t be read" in form
@@ -108,18 +108,18 @@ def test_a_tool_server_is_not_contacted_without_its_headers(
     with connection.cursor() as cursor:
         cursor.execute("UPDATE chatapp_toolserver SET secrets = %s", [ciphertext])
     server = ToolServer.objects.get()
-    tools, problem = async_to_sync(offered_by)(server)
+    tools, problem = async_to_sync(list_server_tools)(server)
     assert (tools, problem) == ([], server.secret_problem)
     assert async_to_sync(shared_registry().problems)() == [server.secret_problem]
     listed = olives.get("/admin/chatapp/toolserver/").content.decode()
     assert "can&#x27;t be read: enter it again" in listed
-    found = only(tool_servers())
-    assert found.status is Status.FAILED
-    assert ciphertext not in found.found + found.remedy
+    finding = only(tool_servers())
+    assert finding.status is Status.FAILED
+    assert ciphertext not in finding.finding + finding.remedy
 
 
 def test_rotated_secrets_no_longer_need_the_old_key(
-    connected: Upstream, settings: Settings, forget_keys: Callable[[], None]
+    saved_upstream: Upstream, settings: Settings, forget_keys: Callable[[], None]
 ) -> None:
     ToolServer.objects.create(name="wiki", url="http://127.0.0.1:1/mcp", secrets="A: b")
     before = stored_key()
@@ -167,15 +167,15 @@ Upstream.objects.create(name="Fake", base_url={upstream.base_url!r}, api_key={KE
         server.wait_for(r"The key of Fake can't be read")
         assert GONE in unescape(chat(server))
     assert not [request for request in upstream.requests if says_anything(request)]
-    told = run(server.environment, "manage.py", "rotate_secrets", check=False)
-    assert told.returncode == 1
-    assert GONE in told.stderr
+    process = run(server.environment, "manage.py", "rotate_secrets", check=False)
+    assert process.returncode == 1
+    assert GONE in process.stderr
     server.environment["SECRET_KEY_FALLBACKS"] = f"another-key, {OLD}"
     with server:
         assert "can't be read" not in unescape(chat(server))
     assert [request for request in upstream.requests if says_anything(request)]
-    told = run(server.environment, "manage.py", "rotate_secrets")
-    assert told.stdout == "1 stored secrets are now encrypted with SECRET_KEY.\n"
+    process = run(server.environment, "manage.py", "rotate_secrets")
+    assert process.stdout == "1 stored secrets are now encrypted with SECRET_KEY.\n"
     del server.environment["SECRET_KEY_FALLBACKS"]
     with server:
         assert "can't be read" not in unescape(chat(server))

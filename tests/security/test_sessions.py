@@ -103,7 +103,7 @@ async def test_other_changes_to_a_person_close_nothing(
     await tab.ask()
     await tab.until_ended()
     assert bool(worker().revocation.requested) == is_checked
-    await worker().revocation.until_seen()
+    await worker().revocation.until_checked()
     await tab.ask()
     await tab.until_ended()
 
@@ -135,7 +135,7 @@ async def test_changes_without_a_signal_are_found_by_the_next_check_of_everybody
     await tab.until("Half of it")
     request = await upstream.until_requested()
     await User.objects.filter(pk=alice.pk).aupdate(is_active=False)
-    monkeypatch.setattr(revocation, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(revocation, "POLL_SECONDS", 0.05)
     with checking_everybody():
         assert await tab.until_closed() == CloseCode.DEACTIVATED
         await request.until_closed()
@@ -252,16 +252,16 @@ async def test_an_unwatched_reply_of_an_ended_session_ends_despite_other_session
 async def test_a_session_that_ends_while_its_socket_opens_is_noticed(
     alice: User, alices: Client, generations_end: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    look = validity.person_of
+    look = validity.get_person
 
     def look_and_lose(session_key: str) -> User:
-        found = look(session_key)
+        user = look(session_key)
         Session.objects.all().delete()
-        return found
+        return user
 
     # so that a process serves this person
     async with Tab(await database_sync_to_async(signed_in)(alice)):
-        monkeypatch.setattr(validity, "person_of", look_and_lose)
+        monkeypatch.setattr(validity, "get_person", look_and_lose)
         tab = Tab(alices)
         assert await tab.connect()
         assert await tab.until_closed() == CloseCode.SIGNED_OUT
@@ -300,13 +300,13 @@ async def test_the_check_is_retried_while_the_database_is_unavailable(
 def test_many_sessions_are_checked_in_two_queries(
     alice: User, bob: User, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    held = {present(signed_in(alice).session.session_key): alice.pk for _ in range(100)}
-    held |= {present(signed_in(bob).session.session_key): bob.pk for _ in range(100)}
+    user_ids = {present(signed_in(alice).session.session_key): alice.pk for _ in range(100)}
+    user_ids |= {present(signed_in(bob).session.session_key): bob.pk for _ in range(100)}
     gets_a_new_password(bob)
     with django_assert_num_queries(2):
-        seen = validity.check_access((), held)
-    assert seen.gone == set()
-    assert seen.ended == {key for key, user in held.items() if user == bob.pk}
+        seen = validity.check_access((), user_ids)
+    assert seen.missing_people == set()
+    assert seen.ended_sessions == {key for key, user in user_ids.items() if user == bob.pk}
 
 
 @pytest.mark.django_db(transaction=True)
@@ -329,7 +329,7 @@ def test_a_session_is_judged_as_django_does(
     session.update(changes)
     session.save()
     key = present(session.session_key)
-    assert (key not in validity.check_access((), {key: alice.pk}).ended) == holds
+    assert (key not in validity.check_access((), {key: alice.pk}).ended_sessions) == holds
     assert (client.get("/").status_code == 200) == holds
 
 
@@ -338,8 +338,8 @@ def test_a_session_outlives_a_rotation_of_the_secret_key(alice: User, settings: 
     key = present(client.session.session_key)
     settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
     settings.SECRET_KEY = "a new one"
-    assert validity.check_access((), {key: alice.pk}).ended == set()
-    assert validity.person_of(key) == alice
+    assert validity.check_access((), {key: alice.pk}).ended_sessions == set()
+    assert validity.get_person(key) == alice
     assert Session.objects.filter(pk=key).exists()
 
 
@@ -348,7 +348,7 @@ async def until_checked() -> None:
     async with asyncio.timeout(SOON):
         while not worker().revocation.requested:  # noqa: ASYNC110 - in a thread
             await asyncio.sleep(0.01)
-    await worker().revocation.until_seen()
+    await worker().revocation.until_checked()
 
 
 @contextmanager

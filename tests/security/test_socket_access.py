@@ -1,4 +1,4 @@
-"""What a tab may do to other people's conversations: each socket action with Alice's ids.
+"""Actions of a tab on other people's conversations: each socket action with Alice's ids.
 
 An action missing from the table fails the tests.
 """
@@ -49,12 +49,12 @@ class Running:
         """By action: what an attacker who knows all ids sends, and the text of the response."""
         here = {"conversation": self.conversation}
         call = here | {"round": 0, "call": 0}
-        asked = here | {"message": "Go on", "parent": self.reply, "model": self.model}
+        prompt_fields = here | {"message": "Go on", "parent": self.reply, "model": self.model}
         return {
-            "prompt": (asked, NOT_HERE),
+            "prompt": (prompt_fields, NOT_HERE),
             "continue": ({"reply": self.reply, "model": self.model}, NOT_HERE),
             "retry": ({"reply": self.reply, "model": self.model}, NOT_HERE),
-            "edit": (asked | {"edited": self.prompt}, NOT_HERE),
+            "edit": (prompt_fields | {"edited": self.prompt}, NOT_HERE),
             "delete": ({"message": self.prompt}, NOT_HERE),
             "restore": ({"message": self.prompt}, NOT_HERE),
             "fork": ({"message": self.prompt}, NOT_HERE),
@@ -75,7 +75,7 @@ class Running:
 
 @pytest.fixture
 async def running(
-    tab: Tab, upstream: FakeUpstream, connected: Upstream, monkeypatch: pytest.MonkeyPatch
+    tab: Tab, upstream: FakeUpstream, saved_upstream: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> Running:
     # Keeps checkpoints from changing the row, which tests compare with an earlier copy.
     monkeypatch.setattr(generation, "CHECKPOINT_SECONDS", inf)
@@ -83,7 +83,7 @@ async def running(
     reply = await tab.ask(PROMPT)
     await tab.until(ANSWER)
     message = await Message.objects.aget(pk=reply)
-    model = f"{connected.pk}/{message.model}"
+    model = f"{saved_upstream.pk}/{message.model}"
     cut = await ContextCut.objects.acreate(
         conversation_id=message.conversation_id, message=message, summary=THOUGHT
     )
@@ -96,11 +96,11 @@ async def stranger(request: pytest.FixtureRequest, running: Running) -> AsyncIte
     """Another person; staff without permissions; staff with all view permissions who review; a
     superuser who reviews, and one who does not."""
     name = request.param
-    async with Tab(await database_sync_to_async(client_of)(name)) as stranger:
+    async with Tab(await database_sync_to_async(create_client)(name)) as stranger:
         yield stranger
 
 
-def client_of(name: str) -> Client:
+def create_client(name: str) -> Client:
     is_staff = name != "bob"
     user = User.objects.create_user(
         name,
@@ -113,11 +113,11 @@ def client_of(name: str) -> Client:
     return signed_in(user)
 
 
-def client_of_former(name: str) -> Client:
+def create_former_client(name: str) -> Client:
     """Return a client of nobody, or of a superuser whose session has become invalid."""
     if name == "nobody":
         return Client()
-    client = client_of("olive")
+    client = create_client("olive")
     cookies = client.cookies.copy()
     olive = User.objects.filter(username="olive")
     match name:
@@ -132,7 +132,7 @@ def client_of_former(name: str) -> Client:
 
 
 @sync_to_async
-def of_alice() -> str:
+def serialize_rows_of_alice() -> str:
     conversations = Conversation.objects.filter(user__username="alice")
     messages = Message.objects.filter(conversation__in=conversations).order_by("pk")
     serialized: str = serializers.serialize("json", [*conversations, *messages])
@@ -151,8 +151,8 @@ async def test_no_action_reaches_what_belongs_to_somebody_else(
         await stranger.until(response)
         if response != OUT_OF_DATE:
             await stranger.until(OUT_OF_DATE)
-    shown = "".join(stranger.frames)
-    assert not [word for word in (PROMPT, ANSWER, THOUGHT, running.reply) if word in shown]
+    received = "".join(stranger.frames)
+    assert not [word for word in (PROMPT, ANSWER, THOUGHT, running.reply) if word in received]
     assert await sync_to_async(everything)() == before
     assert (await Message.objects.aget(pk=running.reply)).is_streaming
 
@@ -178,8 +178,8 @@ async def test_a_socket_opened_for_another_persons_conversation_shows_nothing_of
 async def test_a_person_without_access_is_shown_nothing_whatever_they_send(
     running: Running, name: str
 ) -> None:
-    before = await of_alice()
-    client = await database_sync_to_async(client_of_former)(name)
+    before = await serialize_rows_of_alice()
+    client = await database_sync_to_async(create_former_client)(name)
     assert bool(client.cookies) == (name != "nobody")
     tab = Tab(client, conversation=running.conversation)
     is_open = await tab.connect()
@@ -190,4 +190,4 @@ async def test_a_person_without_access_is_shown_nothing_whatever_they_send(
         assert await tab.until_closed() == CloseCode.DEACTIVATED
         assert await tab.hears_nothing(0.1)
     assert tab.frames == []
-    assert await of_alice() == before
+    assert await serialize_rows_of_alice() == before

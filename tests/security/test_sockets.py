@@ -20,7 +20,7 @@ from websockets.typing import Origin
 
 from chatapp.chat import thread_sync
 from chatapp.chat.consumer import TOO_MUCH
-from chatapp.chat.fields import fields_of
+from chatapp.chat.fields import parse_fields
 from chatapp.chat.redraws import Draw, Redraws
 from chatapp.close_codes import CloseCode
 from chatapp.models import Message
@@ -28,7 +28,7 @@ from chatapp.realtime.worker import worker
 from tests.security.wire import Wire, handshake
 from tests.support.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role
 from tests.support.live import Person, Server, Site
-from tests.support.profile import sampled
+from tests.support.profile import sample_params
 from tests.support.program import WAIT_SECONDS
 from tests.support.tab import Tab
 from tests.support.visitor import visit
@@ -85,7 +85,7 @@ def person(site: Site) -> Person:
     return site.person()
 
 
-def threads_of(
+def store_threads(
     server: Server, person: Person, turns: int, threads: int = 1, sentences: int = 1000
 ) -> list[str]:
     """Store conversations; a thousand sentences are some 22 KB."""
@@ -96,12 +96,12 @@ def threads_of(
     return made
 
 
-def memory_of(server: Server) -> float:
+def measure_memory(server: Server) -> float:
     """Return the resident memory of the process in MiB."""
     status = Path(f"/proc/{server.pid}/status").read_text()
-    found = re.search(r"VmRSS:\s+(\d+) kB", status)
-    assert found
-    return int(found[1]) / 1024
+    match = re.search(r"VmRSS:\s+(\d+) kB", status)
+    assert match
+    return int(match[1]) / 1024
 
 
 @asynccontextmanager
@@ -147,8 +147,8 @@ async def close_code(opened: websockets.asyncio.client.ClientConnection) -> int 
     return opened.close_code
 
 
-def watch(conversation: str, **shown: str) -> str:
-    return json.dumps({"action": "watch", "conversation": conversation, **shown})
+def watch(conversation: str, **position: str) -> str:
+    return json.dumps({"action": "watch", "conversation": conversation, **position})
 
 
 # Clients that do not read
@@ -158,19 +158,19 @@ def watch(conversation: str, **shown: str) -> str:
 async def test_data_waiting_for_a_socket_that_does_not_read_is_bounded(
     server: Server, person: Person
 ) -> None:
-    made = threads_of(server, person, turns=20, threads=2)
+    made = store_threads(server, person, turns=20, threads=2)
     async with visit(server, person):
-        before = memory_of(server)
+        before = measure_memory(server)
         async with open_socket(server, person, receive=FEW_BYTES) as deaf:
             await until_aborted(server, deaf, made)
-        assert memory_of(server) - before < 50
+        assert measure_memory(server) - before < 50
 
 
 @pytest.mark.thorough
 async def test_a_client_that_did_not_read_catches_up_with_a_snapshot(
     server: Server, person: Person, module_upstream: FakeUpstream
 ) -> None:
-    made = threads_of(server, person, turns=20, threads=2)
+    made = store_threads(server, person, turns=20, threads=2)
     first, last = Pause(), Pause()
     module_upstream.script(
         role(), delta("It begins. "), first, delta("It ends."), last, finish(), done()
@@ -204,7 +204,7 @@ async def until_aborted(
 async def test_a_long_conversation_reaches_a_slow_reader_whole(
     server: Server, person: Person
 ) -> None:
-    [conversation] = threads_of(server, person, turns=15, sentences=7000)
+    [conversation] = store_threads(server, person, turns=15, sentences=7000)
     async with open_socket(
         server, person, f"/ws/?conversation={conversation}", receive=FEW_BYTES
     ) as slow:
@@ -267,12 +267,12 @@ async def test_repeated_requests_for_a_thread_render_it_once_a_second(
             await other.send(action="watch", conversation=conversation)
         await other.send(action="nonsense")
         await other.until("Reload")
-        assert drawn(other) == 1
+        assert count_drawn_frames(other) == 1
         end_second()
         await other.until("Packets in flight")  # in the end it gets what it missed
         await other.until("#title")
         assert await other.hears_nothing(0.1)
-        assert drawn(other) == 2
+        assert count_drawn_frames(other) == 2
 
 
 def stop_the_clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
@@ -330,7 +330,7 @@ async def test_nothing_is_rendered_for_a_closed_tab(
     assert worker().viewers.conversations() == set()
 
 
-def drawn(tab: Tab) -> int:
+def count_drawn_frames(tab: Tab) -> int:
     return sum("Packets in flight" in frame for frame in tab.frames)
 
 
@@ -411,7 +411,9 @@ BEGIN = b"\x01\x80\x00\x00\x00\x00"  # of a message continued in fragments
 
 
 @pytest.mark.parametrize(
-    "frame", sampled([PING, PONG, EMPTY_FRAGMENT, BEAT]), ids=["ping", "pong", "fragment", "beat"]
+    "frame",
+    sample_params([PING, PONG, EMPTY_FRAGMENT, BEAT]),
+    ids=["ping", "pong", "fragment", "beat"],
 )
 async def test_frames_that_never_reach_the_application_count_too(
     strict_server: Server, person: Person, frame: bytes
@@ -432,7 +434,7 @@ async def test_no_pongs_pile_up_for_a_client_that_does_not_read(
         OPENAI_BASE_URL=module_upstream.base_url, CHATAPP_ACTIONS_PER_SECOND="1000000"
     ) as server:
         async with visit(server, person):
-            before = memory_of(server)
+            before = measure_memory(server)
             async with open_socket(server, person, receive=FEW_BYTES) as deaf:
                 deaf.transport.pause_reading()
                 pings = (b"\x89\xfd" + bytes(4 + 125)) * 8000  # 1 MiB, and pongs of the same size
@@ -441,7 +443,7 @@ async def test_no_pongs_pile_up_for_a_client_that_does_not_read(
                 with server.visit() as client:
                     while deaf.transport.get_write_buffer_size():
                         await asyncio.to_thread(client.get, "/healthz")
-                assert memory_of(server) - before < 20
+                assert measure_memory(server) - before < 20
 
 
 async def test_data_before_the_handshake_response_closes_the_connection(server: Server) -> None:
@@ -497,7 +499,7 @@ async def test_a_message_no_page_sends_gets_an_explanation(
 def test_unknown_fields_are_not_built() -> None:
     """Building them one by one took 0.7 s for a message of the maximum size."""
     many = ",".join(f'"k{number}":{number}' for number in range(80_000))
-    assert fields_of('{"action":"watch",' + many + "}") == {"action": "watch"}
+    assert parse_fields('{"action":"watch",' + many + "}") == {"action": "watch"}
 
 
 async def test_text_that_is_not_utf_8_is_refused_with_a_code(

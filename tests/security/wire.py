@@ -68,21 +68,21 @@ class Wire:
     def write(self, data: bytes) -> None:
         self._socket.sendall(data)
 
-    def write_until_refused(self, piece: bytes, most: int) -> int:
-        """Write the piece repeatedly, up to `most` bytes; return how many were accepted before the
-        server hung up."""
+    def write_until_refused(self, piece: bytes, max_bytes: int) -> int:
+        """Write the piece repeatedly, up to `max_bytes`; return how many bytes were accepted
+        before the server hung up."""
         written = 0
         with suppress(BrokenPipeError, ConnectionResetError):
-            while written < most:
+            while written < max_bytes:
                 written += self._socket.send(piece)
         return written
 
-    def write_until_stuck(self, piece: bytes, most: int) -> None:
-        """Write the piece repeatedly, up to `most` bytes, until the server accepts nothing for half
+    def write_until_stuck(self, piece: bytes, max_bytes: int) -> None:
+        """Write the piece repeatedly, up to `max_bytes`, until the server accepts nothing for half
         a second or hangs up."""
         written = 0
         with suppress(BrokenPipeError, ConnectionResetError):
-            while written < most and select.select([], [self._socket], [], 0.5)[1]:
+            while written < max_bytes and select.select([], [self._socket], [], 0.5)[1]:
                 written += self._socket.send(piece)
 
     def drip(self, piece: bytes, pause_seconds: float) -> Answer:

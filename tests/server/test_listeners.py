@@ -50,7 +50,7 @@ def test_waiting_connections_are_accepted_by_the_next_process() -> None:
 def test_an_address_in_use_is_reported_in_a_sentence(processes: int) -> None:
     taken = bind_listeners("127.0.0.1", 0, 2, has_demo=False)
     host, port = address(taken[0])
-    listeners = [one for listeners in taken for one in listeners.open()]
+    listeners = [open_socket for listeners in taken for open_socket in listeners.open()]
     with pytest.raises(ImproperlyConfigured, match=f"{host}:{port} can't be listened on"):
         bind_listeners(host, port, processes, has_demo=False)
     for listener in listeners:

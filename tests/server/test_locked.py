@@ -41,7 +41,7 @@ def server(site: Site, upstream: FakeUpstream) -> Iterator[Server]:
 
 
 @contextmanager
-def locked(server: Server) -> Iterator[None]:
+def lock_database(server: Server) -> Iterator[None]:
     """Hold the write lock, as a backup script or an open sqlite3 shell does."""
     path = server.data_dir / "chatapp.sqlite3"
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
@@ -65,22 +65,22 @@ async def test_while_it_is_locked_tabs_open_and_stream(
     alice, bob = site.person(), site.person()
     pause, more = Pause(), Pause()
     upstream.script(role(), delta("One "), pause, delta("two "), more, delta("three"), finish())
-    async with Viewer.opened(server, alice) as tab:
+    async with Viewer.open_tab(server, alice) as tab:
         await tab.send("Count")
         await tab.until_says("One")
-        with locked(server):
+        with lock_database(server):
             held_until = time.monotonic() + HELD
             pause.release()
             await tab.until_says("One two")
             while time.monotonic() < held_until:
-                async with within(SOON), Viewer.opened(server, bob) as other:
+                async with within(SOON), Viewer.open_tab(server, bob) as other:
                     assert other.is_connected
-                async with within(SOON), Viewer.opened(server, alice, tab.path) as second:
+                async with within(SOON), Viewer.open_tab(server, alice, tab.path) as second:
                     await second.until_says("One two")
-            async with Viewer.opened(server, alice, tab.path) as second:
+            async with Viewer.open_tab(server, alice, tab.path) as second:
                 more.release()
-                for one in (tab, second):
-                    await one.until_says("One two three")
+                for open_tab in (tab, second):
+                    await open_tab.until_says("One two three")
         assert await tab.until_ended() == "complete"
 
 
@@ -90,10 +90,10 @@ async def test_a_reply_that_ends_meanwhile_is_shown_as_unsaved_and_saved_later(
     alice = site.person()
     pause = Pause()
     upstream.script(role(), delta("One "), pause, delta("two"), finish(), done())
-    async with Viewer.opened(server, alice) as tab:
+    async with Viewer.open_tab(server, alice) as tab:
         await tab.send("Count")
         await tab.until_says("One")
-        with locked(server):
+        with lock_database(server):
             await asyncio.to_thread(server.wait_for, "The database is locked")
             pause.release()
             await tab.until_says("One two")
@@ -103,15 +103,15 @@ async def test_a_reply_that_ends_meanwhile_is_shown_as_unsaved_and_saved_later(
         async with within(SOON):
             assert await tab.until_ended() == "complete"
         assert UNSAVED not in tab.page.reply().text
-        async with Viewer.opened(server, alice, tab.path) as later:
+        async with Viewer.open_tab(server, alice, tab.path) as later:
             assert (later.ending, later.text) == ("complete", "One two")
 
 
 async def test_a_prompt_waits_for_the_lock_and_its_tab_says_so(
     site: Site, server: Server, upstream: FakeUpstream
 ) -> None:
-    async with Viewer.opened(server, site.person()) as tab:
-        with locked(server):
+    async with Viewer.open_tab(server, site.person()) as tab:
+        with lock_database(server):
             await tab.send("Hello?")
             async with within(SOON):
                 await tab.until(lambda: "What you sent will be saved" in tab.problem)
@@ -125,11 +125,11 @@ async def test_after_twenty_seconds_a_prompt_is_returned_and_no_finished_reply_i
     alice, bob = site.person(), site.person()
     pause = Pause()
     upstream.script(role(), delta("One "), pause, delta("two"), finish(), done())
-    async with Viewer.opened(server, alice) as tab, Viewer.opened(server, bob) as asking:
+    async with Viewer.open_tab(server, alice) as tab, Viewer.open_tab(server, bob) as asking:
         await tab.send("Count")
         await tab.until_says("One")
         prompt = asking.page.form()["prompt"]
-        with locked(server):
+        with lock_database(server):
             async with within(LONG_HELD):
                 await asking.send("Hello?")
                 async with within(SOON):
@@ -140,13 +140,13 @@ async def test_after_twenty_seconds_a_prompt_is_returned_and_no_finished_reply_i
                     await tab.until_shows(UNSAVED)
                 await asking.until(lambda: "Your text is kept" in asking.problem)
             assert asking.page.root.find("p", id="problem").attributes["data-prompt"] == prompt
-            async with within(SOON), Viewer.opened(server, alice, tab.path) as second:
+            async with within(SOON), Viewer.open_tab(server, alice, tab.path) as second:
                 await second.until_says("One two")
             assert tab.ending == "streaming"
         assert await tab.until_ended() == "complete"
-        async with Viewer.opened(server, alice, tab.path) as later:
+        async with Viewer.open_tab(server, alice, tab.path) as later:
             assert (later.ending, later.text) == ("complete", "One two")
         await asking.ask("Hello?")
         assert await asking.until_ended() == "complete"
-        async with Viewer.opened(server, bob, asking.path) as later:
+        async with Viewer.open_tab(server, bob, asking.path) as later:
             assert len(later.page.root.find_all("article")) == 1

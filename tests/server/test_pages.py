@@ -92,11 +92,11 @@ async def test_a_page_takes_one_hop_to_a_thread(
     hops: list[object] = []
     call = SyncToAsync.__call__
 
-    async def counted(self: Any, *args: Any, **options: Any) -> Any:
+    async def count_hop(self: Any, *args: Any, **options: Any) -> Any:
         hops.append(self.func)
         return await call(self, *args, **options)
 
-    monkeypatch.setattr(SyncToAsync, "__call__", counted)
+    monkeypatch.setattr(SyncToAsync, "__call__", count_hop)
     await answer(application, "/thread")
     assert len(hops) == 1
 
@@ -188,9 +188,9 @@ async def test_slow_inquiries_do_not_block_pages(
 
 def test_every_admin_inquiry_has_threads_of_its_own() -> None:
     inquiries = {
-        f"admin:{one.opts.app_label}_{one.opts.model_name}_{one.inquiry}"
-        for one in site._registry.values()  # noqa: SLF001 - there is no public list of them
-        if isinstance(one, InquiringAdmin)
+        f"admin:{model_admin.opts.app_label}_{model_admin.opts.model_name}_{model_admin.inquiry}"
+        for model_admin in site._registry.values()  # noqa: SLF001 - there is no public list of them
+        if isinstance(model_admin, InquiringAdmin)
     }
     assert inquiries == {name for name in pages.INQUIRIES if name.startswith("admin:")}
 
@@ -233,5 +233,5 @@ def communicator_to(
     application: Pages, path: str, headers: Headers = ()
 ) -> ApplicationCommunicator:
     scope = {"type": "http", "method": "POST", "path": path, "query_string": b""}
-    sent = [(b"host", b"localhost"), *headers]
-    return ApplicationCommunicator(application, scope | {"headers": sent})
+    all_headers = [(b"host", b"localhost"), *headers]
+    return ApplicationCommunicator(application, scope | {"headers": all_headers})

@@ -14,7 +14,7 @@ WAIT_SECONDS = 60.0
 
 
 @pytest.fixture
-async def held() -> AsyncIterator[threading.Event]:
+async def work_event() -> AsyncIterator[threading.Event]:
     """An event for work to wait for; set when the test ends."""
     event = threading.Event()
     yield event
@@ -35,46 +35,46 @@ async def test_hundreds_of_calls_run_in_order() -> None:
     assert done == list(range(500))
 
 
-async def test_work_that_waits_does_not_block_the_rest(held: threading.Event) -> None:
+async def test_work_that_waits_does_not_block_the_rest(work_event: threading.Event) -> None:
     pool = BoundedThreadPool(threads=2, at_once=1, name="test")
-    waiting = asyncio.create_task(pool.run(lambda: held.wait(WAIT_SECONDS)))
+    waiting = asyncio.create_task(pool.run(lambda: work_event.wait(WAIT_SECONDS)))
     async with asyncio.timeout(WAIT_SECONDS):
         assert await pool.run(lambda: "done") == "done"
     assert not waiting.done()
-    held.set()
+    work_event.set()
     assert await waiting
 
 
-async def test_work_cancelled_before_its_turn_never_starts(held: threading.Event) -> None:
+async def test_work_cancelled_before_its_turn_never_starts(work_event: threading.Event) -> None:
     pool = BoundedThreadPool(threads=1, at_once=1, name="test")
-    begun: list[str] = []
-    first = asyncio.create_task(pool.run(lambda: held.wait(WAIT_SECONDS)))
-    second = asyncio.create_task(pool.run(lambda: begun.append("second")))
+    calls: list[str] = []
+    first = asyncio.create_task(pool.run(lambda: work_event.wait(WAIT_SECONDS)))
+    second = asyncio.create_task(pool.run(lambda: calls.append("second")))
     await asyncio.sleep(0)
     second.cancel()
-    held.set()
+    work_event.set()
     await first
-    await pool.run(lambda: begun.append("third"))
-    assert begun == ["third"]
+    await pool.run(lambda: calls.append("third"))
+    assert calls == ["third"]
 
 
 async def test_work_cancelled_later_keeps_its_place_until_it_is_done(
-    held: threading.Event,
+    work_event: threading.Event,
 ) -> None:
     pool = BoundedThreadPool(threads=2, at_once=1, name="test")
     started = threading.Event()
 
     def work() -> None:
         started.set()
-        held.wait(WAIT_SECONDS)
+        work_event.wait(WAIT_SECONDS)
 
     first = asyncio.create_task(pool.run(work))
-    second = asyncio.create_task(pool.run(lambda: held.is_set()))
+    second = asyncio.create_task(pool.run(lambda: work_event.is_set()))
     await asyncio.to_thread(started.wait, WAIT_SECONDS)
     first.cancel()
     with pytest.raises(asyncio.CancelledError):
         await first
-    held.set()
+    work_event.set()
     assert await second
 
 
@@ -104,10 +104,10 @@ async def test_finishing_cancels_work_that_waits_for_the_event_loop(
         assert await pool.run(lambda: "the thread is free") == "the thread is free"
 
 
-async def test_finishing_waits_for_short_work(held: threading.Event) -> None:
+async def test_finishing_waits_for_short_work(work_event: threading.Event) -> None:
     pool = BoundedThreadPool(threads=1, at_once=1, name="test")
-    working = asyncio.create_task(pool.run(lambda: held.wait(WAIT_SECONDS)))
+    working = asyncio.create_task(pool.run(lambda: work_event.wait(WAIT_SECONDS)))
     await asyncio.sleep(0)
-    asyncio.get_running_loop().call_soon(held.set)
+    asyncio.get_running_loop().call_soon(work_event.set)
     await thread_pools.finish()
     assert await working

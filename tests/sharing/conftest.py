@@ -9,7 +9,7 @@ from django.test import Client
 from chatapp.models import Conversation, Message, SharedChat, Upstream, User
 from chatapp.models.sharing.shared_chats import Audience, Share, ShareOptions
 from chatapp.sharing.access import misses
-from tests.support.stored import answered
+from tests.support.stored import store_turn
 
 Shared = Callable[..., str]
 
@@ -32,13 +32,13 @@ def chat(alice: User) -> Conversation:
 @pytest.fixture
 def turns(chat: Conversation, upstream_of_chat: Upstream) -> list[Message]:
     """Two turns of a chat: prompt, reply, prompt, reply."""
-    first, reply = answered(chat, upstream_of_chat, "Why is it blue?")
-    second, last = answered(chat, upstream_of_chat, "And red in the evening?", reply)
+    first, reply = store_turn(chat, upstream_of_chat, "Why is it blue?")
+    second, last = store_turn(chat, upstream_of_chat, "And red in the evening?", reply)
     return [first, reply, second, last]
 
 
 @pytest.fixture
-def shared(alice: User, chat: Conversation) -> Shared:
+def share_chat(alice: User, chat: Conversation) -> Shared:
     """Make a link for the given audience; return its token."""
 
     def share(
@@ -47,8 +47,8 @@ def shared(alice: User, chat: Conversation) -> Shared:
         parts = {name: rest.pop(name) for name in list(rest) if name.startswith("shows_")}
         audience = Audience(people=people, **rest)
         pk = message.pk if message else None
-        wanted = Share(chat.pk, audience, pk, ShareOptions(**parts), days)
-        return wanted.store(alice)[1]
+        share_request = Share(chat.pk, audience, pk, ShareOptions(**parts), days)
+        return share_request.store(alice)[1]
 
     return share
 
@@ -59,7 +59,7 @@ def nobodys() -> Client:
     return Client(headers={"host": "localhost"})
 
 
-def link_of(token: str) -> SharedChat:
+def get_link(token: str) -> SharedChat:
     link = SharedChat.find(token, None) or SharedChat.objects.get()
     assert link
     return link

@@ -17,5 +17,5 @@ class ReaderTab(Tab):
             self._socket.scope["client"] = [address, 50000]
 
     @property
-    def heard(self) -> str:
+    def received_text(self) -> str:
         return "".join(self.frames)

@@ -23,22 +23,22 @@ from chatapp.models import (
 )
 from chatapp.models.conversations.rounds import Round, RunState, ToolRun
 from tests.sharing.conftest import Shared
-from tests.support.attaching import attached_to
+from tests.support.attaching import attach_file
 from tests.support.pictures import WEBP, png
-from tests.support.stored import end, reply_of
+from tests.support.stored import build_reply, end
 
 pytestmark = pytest.mark.django_db(transaction=True)
 IMAGE = png(2, 2)
 
 
-def made(client: Client, chat: Conversation, message: str = "", **fields: object) -> str:
+def share_in_dialog(client: Client, chat: Conversation, message: str = "", **fields: object) -> str:
     """Share through the dialog; return the token, or the problem that it shows."""
     posted = {"who": "named", "days": "7", "live": "on"} | fields
     query = f"?message={message}" if message else ""
     path = f"/c/{chat.pk}/share/{query}"
     answer = client.post(path, posted, headers={"HX-Request": "true"}).content.decode()
-    if found := re.search(r'value="http://localhost/s/([^"/]+)/"', answer):
-        return found[1]
+    if match := re.search(r'value="http://localhost/s/([^"/]+)/"', answer):
+        return match[1]
     problem = re.search(r'class="problem"[^>]*>([^<]+)<', answer)
     assert problem, answer
     return html.unescape(problem[1])
@@ -49,7 +49,7 @@ def test_the_dialog_makes_a_link_that_its_owner_can_copy_again(
 ) -> None:
     dialog = alices.get(f"/c/{chat.pk}/share/", headers={"HX-Request": "true"}).content.decode()
     assert dialog.lstrip().startswith("<dialog")
-    token = made(alices, chat, people="bob", shows_author="on")
+    token = share_in_dialog(alices, chat, people="bob", shows_author="on")
     assert len(token) >= 22  # 128 bits
     [row] = SharedChat.objects.values_list()
     assert not any(token in str(value) for value in row)
@@ -71,22 +71,22 @@ def test_a_link_made_with_another_key_works_and_cannot_be_copied(
     bob: User,
     settings: Settings,
 ) -> None:
-    token = made(alices, chat, people="bob")
-    shown = SharedChat.objects.get()
+    token = share_in_dialog(alices, chat, people="bob")
+    link = SharedChat.objects.get()
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "k" * 50, [settings.SECRET_KEY]
-    assert shown.token == token
+    assert link.token == token
     settings.SECRET_KEY_FALLBACKS = []
-    assert shown.token is None
-    assert SharedChat.find(token, bob) == shown
+    assert link.token is None
+    assert SharedChat.find(token, bob) == link
 
 
 def test_a_snapshot_ends_at_the_message_of_the_menu_or_at_the_end(
     alices: Client, chat: Conversation, turns: list[Message], bob: User
 ) -> None:
-    made(alices, chat, people="bob", live="")
+    share_in_dialog(alices, chat, people="bob", live="")
     assert SharedChat.objects.get().message == turns[-1]
     SharedChat.objects.all().delete()
-    made(alices, chat, message=str(turns[1].pk), people="bob", live="")
+    share_in_dialog(alices, chat, message=str(turns[1].pk), people="bob", live="")
     assert SharedChat.objects.get().message == turns[1]
 
 
@@ -105,7 +105,7 @@ def test_a_snapshot_ends_at_the_message_of_the_menu_or_at_the_end(
 def test_what_cannot_be_shared_is_refused_with_a_sentence(
     alices: Client, chat: Conversation, turns: list[Message], fields: dict[str, str], problem: str
 ) -> None:
-    assert problem in made(alices, chat, **fields)
+    assert problem in share_in_dialog(alices, chat, **fields)
     assert not SharedChat.objects.exists()
 
 
@@ -115,7 +115,7 @@ def test_an_administrator_limits_how_long_links_work_and_who_may_share(
     Installation.objects.update_or_create(pk=1, defaults={"share_days": 5})
     dialog = alices.get(f"/c/{chat.pk}/share/").content.decode()
     assert re.findall(r'<option value="(\d+)"', dialog) == ["1", "5"]
-    assert "Select a valid choice" in made(alices, chat, who="everyone", days="7")
+    assert "Select a valid choice" in share_in_dialog(alices, chat, who="everyone", days="7")
     Installation.objects.update(who_shares="administrators")
     path = f"/c/{chat.pk}/share/"
     answer = alices.post(path, {"who": "everyone", "days": "5", "live": "on"})
@@ -131,16 +131,16 @@ def test_only_groups_of_their_own_are_offered(
     dialog = alices.get(f"/c/{chat.pk}/share/").content.decode()
     assert "team" in dialog
     assert "board" not in dialog
-    assert "Select a valid choice" in made(alices, chat, groups=str(others.pk))
+    assert "Select a valid choice" in share_in_dialog(alices, chat, groups=str(others.pk))
 
 
 def test_temporary_chats_and_replies_being_written_are_not_shared(
     alices: Client, chat: Conversation, turns: list[Message]
 ) -> None:
     Message.objects.filter(pk=turns[-1].pk).update(ending="streaming")
-    assert "still being written" in made(alices, chat, who="everyone", live="")
+    assert "still being written" in share_in_dialog(alices, chat, who="everyone", live="")
     Conversation.objects.filter(pk=chat.pk).update(is_temporary=True)
-    assert "temporary chat" in made(alices, chat, who="everyone")
+    assert "temporary chat" in share_in_dialog(alices, chat, who="everyone")
 
 
 def test_a_chat_of_somebody_else_cannot_be_shared(
@@ -152,20 +152,20 @@ def test_a_chat_of_somebody_else_cannot_be_shared(
 
 
 def test_a_link_is_renewed_and_revoked(
-    alices: Client, bobs: Client, shared: Shared, turns: list[Message], bob: User
+    alices: Client, bobs: Client, share_chat: Shared, turns: list[Message], bob: User
 ) -> None:
     assert "No shared links yet" in alices.get("/shared-links/").content.decode()
-    old = shared(bob)
+    old = share_chat(bob)
     link = SharedChat.objects.get()
     renewed = alices.post(f"/shared-links/{link.pk}/renew/", follow=True).text
-    found = re.search(r'value="http://localhost/s/([^"/]+)/"', renewed)
-    assert found
+    match = re.search(r'value="http://localhost/s/([^"/]+)/"', renewed)
+    assert match
     assert bobs.get(f"/s/{old}/").status_code == 404
-    assert bobs.get(f"/s/{found[1]}/").status_code == 200
+    assert bobs.get(f"/s/{match[1]}/").status_code == 200
     for act in ("renew", "revoke"):
         assert bobs.post(f"/shared-links/{link.pk}/{act}/").status_code == 404
     alices.post(f"/shared-links/{link.pk}/revoke/")
-    assert bobs.get(f"/s/{found[1]}/").status_code == 404
+    assert bobs.get(f"/s/{match[1]}/").status_code == 404
     actions = AuditEvent.objects.filter(action__startswith="chat.").values_list("action", flat=True)
     assert list(actions.order_by("sequence")) == [
         "chat.shared",
@@ -174,16 +174,16 @@ def test_a_link_is_renewed_and_revoked(
     ]
 
 
-def copied(client: Client, token: str) -> Conversation:
+def copy_chat(client: Client, token: str) -> Conversation:
     answer = client.post(f"/s/{token}/copy/")
     assert answer.status_code == 302, answer
-    found = re.search(r"/c/([^/]+)/", answer["Location"])
-    assert found, answer["Location"]
-    return Conversation.objects.get(pk=found[1])
+    match = re.search(r"/c/([^/]+)/", answer["Location"])
+    assert match, answer["Location"]
+    return Conversation.objects.get(pk=match[1])
 
 
 def test_a_reader_continues_in_a_chat_of_their_own(
-    bobs: Client, shared: Shared, turns: list[Message], bob: User, chat: Conversation
+    bobs: Client, share_chat: Shared, turns: list[Message], bob: User, chat: Conversation
 ) -> None:
     Message.objects.filter(pk=turns[1].pk).update(
         reasoning="A secret thought",
@@ -194,30 +194,36 @@ def test_a_reader_continues_in_a_chat_of_their_own(
         error={"kind": "server", "message": "of the owner's provider"},
         response_id="resp-1",
     )
-    copy = copied(bobs, shared(bob, message=turns[1]))
+    copy = copy_chat(bobs, share_chat(bob, message=turns[1]))
     assert copy.user == bob
     assert not copy.is_temporary
     assert copy.title == f"{chat.title} (copy)"
     prompt, reply = copy.messages.order_by("sequence")
     assert prompt.content == "Why is it blue?"
     assert "Let me see." in reply.content
-    kept = (reply.reasoning, reply.earlier_rounds, reply.tool_runs, reply.error, reply.response_id)
-    assert not any(kept)
+    copied_parts = (
+        reply.reasoning,
+        reply.earlier_rounds,
+        reply.tool_runs,
+        reply.error,
+        reply.response_id,
+    )
+    assert not any(copied_parts)
     assert bobs.get(f"/c/{copy.pk}/").status_code == 200
 
 
 def test_a_copy_has_reasoning_and_tools_if_they_are_shown(
-    bobs: Client, shared: Shared, turns: list[Message], bob: User
+    bobs: Client, share_chat: Shared, turns: list[Message], bob: User
 ) -> None:
     runs = [{"id": "1", "name": "lookup", "arguments": "{}", "state": "done", "result": "found"}]
     Message.objects.filter(pk=turns[1].pk).update(reasoning="A thought", tool_runs=runs)
-    token = shared(bob, message=turns[1], shows_reasoning=True, shows_tools=True)
-    reply = copied(bobs, token).messages.get(role="assistant")
+    token = share_chat(bob, message=turns[1], shows_reasoning=True, shows_tools=True)
+    reply = copy_chat(bobs, token).messages.get(role="assistant")
     assert (reply.reasoning, reply.tool_runs) == ("A thought", runs)
 
 
 def test_a_copy_with_tools_has_no_reasoning_and_no_usage_of_their_rounds(
-    bobs: Client, shared: Shared, turns: list[Message], bob: User
+    bobs: Client, share_chat: Shared, turns: list[Message], bob: User
 ) -> None:
     """Gateways put reasoning also among the fields with which tool calls are sent back."""
     run = ToolRun("1", "lookup", "{}", RunState.DONE, "found")
@@ -228,8 +234,8 @@ def test_a_copy_with_tools_has_no_reasoning_and_no_usage_of_their_rounds(
         (False, Round("", "Let me see.", "", [run])),
         (True, Round("Hidden", "Let me see.", "", [run], opaque=opaque)),
     ):
-        token = shared(bob, message=turns[1], shows_tools=True, shows_reasoning=with_reasoning)
-        reply = copied(bobs, token).messages.get(role="assistant")
+        token = share_chat(bob, message=turns[1], shows_tools=True, shows_reasoning=with_reasoning)
+        reply = copy_chat(bobs, token).messages.get(role="assistant")
         assert reply.earlier_rounds == [expected.as_record()]
 
 
@@ -238,91 +244,109 @@ def side_by_side(chat: Conversation, turns: list[Message]) -> list[Message]:
     """Two answers of two models to a third prompt."""
     gateway = turns[1].upstream
     assert gateway
-    asked = chat.ask(uuid4(), "Green?", turns[3].pk, gateway, "m", uuid4(), others=[(gateway, "n")])
-    for number, reply in enumerate(asked[1:]):
-        end(reply, reply_of(f"Answer {number}"))
-    return list(asked[1:])
+    messages = chat.ask(
+        uuid4(), "Green?", turns[3].pk, gateway, "m", uuid4(), others=[(gateway, "n")]
+    )
+    for number, reply in enumerate(messages[1:]):
+        end(reply, build_reply(f"Answer {number}"))
+    return list(messages[1:])
 
 
 def test_a_snapshot_never_ends_before_answers_that_stand_side_by_side(
     alices: Client, bobs: Client, side_by_side: list[Message], chat: Conversation, bob: User
 ) -> None:
-    assert "several answers side by side" in made(alices, chat, people="bob", live="")
+    assert "several answers side by side" in share_in_dialog(alices, chat, people="bob", live="")
     assert not SharedChat.objects.exists()
-    token = made(alices, chat, message=str(side_by_side[1].pk), people="bob", live="")
+    token = share_in_dialog(alices, chat, message=str(side_by_side[1].pk), people="bob", live="")
     page = bobs.get(f"/s/{token}/").content.decode()
     assert "Answer 1" in page
     assert "Answer 0" not in page
 
 
 def test_a_copy_has_all_answers_that_stand_side_by_side(
-    bobs: Client, shared: Shared, side_by_side: list[Message], bob: User
+    bobs: Client, share_chat: Shared, side_by_side: list[Message], bob: User
 ) -> None:
-    copy = copied(bobs, shared(bob))
-    assert [one.content for one in copy.standing().newest().beside] == ["Answer 0", "Answer 1"]
+    copy = copy_chat(bobs, share_chat(bob))
+    assert [message.content for message in copy.load_thread_page().newest().beside] == [
+        "Answer 0",
+        "Answer 1",
+    ]
 
 
 def test_only_readers_can_copy(
-    bobs: Client, olives: Client, nobodys: Client, shared: Shared, turns: list[Message], bob: User
+    bobs: Client,
+    olives: Client,
+    nobodys: Client,
+    share_chat: Shared,
+    turns: list[Message],
+    bob: User,
 ) -> None:
-    token = shared(bob)
+    token = share_chat(bob)
     assert olives.post(f"/s/{token}/copy/").status_code == 404
     assert nobodys.post(f"/s/{token}/copy/")["Location"].startswith("/accounts/login/")
     assert not Conversation.objects.exclude(user__username="alice").exists()
 
 
 def test_files_are_open_only_through_a_link_that_shows_them(
-    bobs: Client, shared: Shared, turns: list[Message], bob: User, chat: Conversation, disk: Storage
+    bobs: Client,
+    share_chat: Shared,
+    turns: list[Message],
+    bob: User,
+    chat: Conversation,
+    disk: Storage,
 ) -> None:
-    picture = attached_to(turns[0], "sky.png", IMAGE)
-    report = attached_to(turns[0], "report.txt", b"A report")
-    later = attached_to(turns[2], "later.txt", b"A later one")
+    picture = attach_file(turns[0], "sky.png", IMAGE)
+    report = attach_file(turns[0], "report.txt", b"A report")
+    later = attach_file(turns[2], "later.txt", b"A later one")
     ReplyImage.objects.create(message=turns[1], position=0, media_type="image/webp", data=WEBP)
     Message.objects.filter(pk=turns[1].pk).update(extras_record={"image_count": 1})
     other = chat.user.conversations.create(title="Another")
-    elsewhere = attached_to(
+    elsewhere = attach_file(
         Message.objects.create(conversation=other, role="user"), "secret.txt", b"A secret"
     )
-    hidden, shown = shared(bob, message=turns[1]), shared(bob, message=turns[1], shows_files=True)
-    named = shared(bob, message=turns[1], shows_files=True, shows_author=True)
+    hidden, visible = (
+        share_chat(bob, message=turns[1]),
+        share_chat(bob, message=turns[1], shows_files=True),
+    )
+    named = share_chat(bob, message=turns[1], shows_files=True, shows_author=True)
     paths = (f"files/{picture.pk}/image/", f"files/{picture.pk}/thumbnail/", f"files/{report.pk}/")
     for path in (*paths, f"images/{turns[1].pk}/0/"):
         assert bobs.get(f"/s/{hidden}/{path}").status_code == 404, path
-        answer = bobs.get(f"/s/{shown}/{path}")
+        answer = bobs.get(f"/s/{visible}/{path}")
         assert answer.status_code == 200, path
         assert answer["Referrer-Policy"] == "no-referrer"
         assert answer["Cache-Control"] == "no-store"
     # Without the author's name, a document is its text: the original may contain the name.
-    text = bobs.get(f"/s/{shown}/files/{report.pk}/")
+    text = bobs.get(f"/s/{visible}/files/{report.pk}/")
     assert (text.content, text["Content-Type"]) == (b"A report", "text/plain; charset=utf-8")
     assert bobs.get(f"/s/{named}/files/{report.pk}/")["Content-Disposition"].startswith("attach")
     for path in (f"files/{later.pk}/", f"files/{elsewhere.pk}/", f"files/{uuid4()}/"):
-        assert bobs.get(f"/s/{shown}/{path}").status_code == 404
-    assert bobs.get(f"/s/{shown}/images/{turns[3].pk}/0/").status_code == 404
-    html = bobs.get(f"/s/{shown}/").content.decode()
+        assert bobs.get(f"/s/{visible}/{path}").status_code == 404
+    assert bobs.get(f"/s/{visible}/images/{turns[3].pk}/0/").status_code == 404
+    html = bobs.get(f"/s/{visible}/").content.decode()
     assert "report.txt" in html
     assert "report.txt" not in bobs.get(f"/s/{hidden}/").content.decode()
-    for token, count in ((hidden, 0), (shown, 2)):
-        copy = copied(bobs, token)
+    for token, count in ((hidden, 0), (visible, 2)):
+        copy = copy_chat(bobs, token)
         assert copy.messages.get(role="user").file_count == count
         assert copy.messages.get(role="assistant").images.count() == bool(count)
 
 
 def test_a_copy_without_the_authors_name_has_the_texts_of_documents(
-    bobs: Client, shared: Shared, turns: list[Message], bob: User, disk: Storage
+    bobs: Client, share_chat: Shared, turns: list[Message], bob: User, disk: Storage
 ) -> None:
     """The original of a document may contain its author's name."""
-    report, scan = attached_to(turns[0], "report.docx"), attached_to(turns[0], "scan.pdf", b"scan")
+    report, scan = attach_file(turns[0], "report.docx"), attach_file(turns[0], "scan.pdf", b"scan")
     word = FileContent.objects.filter(file=report.file)
     word.update(media_type="application/x-docx", text="One Two Three", page_ends=[4, 8, 13])
     Attachment.objects.filter(pk=report.pk).update(first_page=2, last_page=2)
     FileContent.objects.filter(file=scan.file).update(
         kind="scan", media_type="application/pdf", text="", page_ends=[0]
     )
-    attached_to(turns[0], "sky.png", IMAGE)
-    attached_to(turns[0], "notes.txt", b"Notes")
-    unnamed = shared(bob, message=turns[1], shows_files=True)
-    named = shared(bob, message=turns[1], shows_files=True, shows_author=True)
+    attach_file(turns[0], "sky.png", IMAGE)
+    attach_file(turns[0], "notes.txt", b"Notes")
+    unnamed = share_chat(bob, message=turns[1], shows_files=True)
+    named = share_chat(bob, message=turns[1], shows_files=True, shows_author=True)
     for token, expected in (
         (unnamed, {"report.docx.txt": b"Two ", "sky.png": IMAGE, "notes.txt": b"Notes"}),
         (
@@ -335,8 +359,10 @@ def test_a_copy_without_the_authors_name_has_the_texts_of_documents(
             },
         ),
     ):
-        prompt = copied(bobs, token).messages.get(role="user")
+        prompt = copy_chat(bobs, token).messages.get(role="user")
         files = prompt.attachments.select_related("file")
-        assert {one.name: one.file.read() for one in files if one.file} == expected
+        assert {
+            attachment.name: attachment.file.read() for attachment in files if attachment.file
+        } == expected
         assert prompt.file_count == len(expected)
-        assert all(one.parts() for one in files)
+        assert all(attachment.parts() for attachment in files)

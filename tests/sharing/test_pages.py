@@ -22,7 +22,7 @@ from chatapp.models import (
 from chatapp.rendering.fragments.words import day
 from chatapp.sharing import access
 from tests.sharing.conftest import Shared
-from tests.support.attaching import attached_to
+from tests.support.attaching import attach_file
 from tests.support.clock import Step
 
 pytestmark = pytest.mark.django_db
@@ -51,9 +51,9 @@ def team(alice: User, bob: User) -> Group:
 
 
 def test_a_snapshot_shows_its_branch_up_to_a_message(
-    shared: Shared, turns: list[Message], bob: User, bobs: Client
+    share_chat: Shared, turns: list[Message], bob: User, bobs: Client
 ) -> None:
-    html = page(bobs, shared(bob, message=turns[1]))
+    html = page(bobs, share_chat(bob, message=turns[1]))
     assert "Why is it blue?" in html
     assert "And red in the evening?" not in html
     assert "The sky &lt;b&gt;at noon&lt;/b&gt;" in html
@@ -61,20 +61,20 @@ def test_a_snapshot_shows_its_branch_up_to_a_message(
 
 
 def test_a_live_view_shows_the_branch_that_the_owner_reads(
-    shared: Shared, turns: list[Message], chat: Conversation, bob: User, bobs: Client
+    share_chat: Shared, turns: list[Message], chat: Conversation, bob: User, bobs: Client
 ) -> None:
-    token = shared(bob)
+    token = share_chat(bob)
     assert "And red in the evening?" in page(bobs, token)
-    chat.read(turns[1].pk)
+    chat.activate_branch(turns[1].pk)
     Message.objects.filter(pk=turns[2].pk).update(deleted_at=timezone.now())
     Message.objects.filter(pk=turns[3].pk).update(deleted_at=timezone.now())
     assert "And red in the evening?" not in page(bobs, token)
 
 
 def test_a_live_view_says_when_an_imported_chat_was_begun(
-    shared: Shared, turns: list[Message], chat: Conversation, bob: User, bobs: Client
+    share_chat: Shared, turns: list[Message], chat: Conversation, bob: User, bobs: Client
 ) -> None:
-    token = shared(bob)
+    token = share_chat(bob)
     begun_at = datetime(2025, 10, 9, tzinfo=UTC)
     Message.objects.filter(pk=turns[0].pk).update(created_at=begun_at)
     assert f"Started {day(chat.created_at)}." in " ".join(page(bobs, token).split())
@@ -83,27 +83,32 @@ def test_a_live_view_says_when_an_imported_chat_was_begun(
 
 
 def test_only_named_people_may_open_a_link(
-    shared: Shared, turns: list[Message], bob: User, bobs: Client, olives: Client, alices: Client
+    share_chat: Shared,
+    turns: list[Message],
+    bob: User,
+    bobs: Client,
+    olives: Client,
+    alices: Client,
 ) -> None:
-    token = shared(bob)
+    token = share_chat(bob)
     assert is_open(bobs, token)
     assert is_open(alices, token)  # the owner sees what readers see
     assert not is_open(olives, token)
 
 
 def test_members_of_a_group_may_open_a_link_as_long_as_they_are_in_it(
-    shared: Shared, turns: list[Message], team: Group, bob: User, bobs: Client
+    share_chat: Shared, turns: list[Message], team: Group, bob: User, bobs: Client
 ) -> None:
-    token = shared(groups=[team])
+    token = share_chat(groups=[team])
     assert is_open(bobs, token)
     team.user_set.remove(bob)
     assert not is_open(bobs, token)
 
 
 def test_everyone_who_signs_in_may_open_a_link_for_everyone(
-    shared: Shared, turns: list[Message], bobs: Client, nobodys: Client
+    share_chat: Shared, turns: list[Message], bobs: Client, nobodys: Client
 ) -> None:
-    token = shared(is_everyone=True)
+    token = share_chat(is_everyone=True)
     assert is_open(bobs, token)
     response = nobodys.get(f"/s/{token}/")
     assert response["Location"] == f"/accounts/login/?next=/s/{token}/"
@@ -111,22 +116,22 @@ def test_everyone_who_signs_in_may_open_a_link_for_everyone(
 
 
 def test_a_public_link_works_without_an_account_while_an_administrator_allows_it(
-    shared: Shared, turns: list[Message], nobodys: Client, public: None
+    share_chat: Shared, turns: list[Message], nobodys: Client, public: None
 ) -> None:
-    token = shared(is_public=True)
+    token = share_chat(is_public=True)
     assert "Continue in a chat of your own" not in page(nobodys, token)
     Installation.objects.update(allows_public_links=False)
     assert not is_open(nobodys, token)
 
 
 def test_what_is_not_open_gets_the_same_answer_whatever_it_is(
-    shared: Shared, turns: list[Message], bob: User, bobs: Client, nobodys: Client, alice: User
+    share_chat: Shared, turns: list[Message], bob: User, bobs: Client, nobodys: Client, alice: User
 ) -> None:
-    revoked = shared(bob)
+    revoked = share_chat(bob)
     SharedChat.objects.get().revoke(alice)
-    others = shared(alice_only := User.objects.create_user("carol"))
+    others = share_chat(alice_only := User.objects.create_user("carol"))
     assert alice_only.is_active
-    expired = shared(bob, days=1)
+    expired = share_chat(bob, days=1)
     SharedChat.objects.filter(expires_at__isnull=False).update(expires_at=timezone.now())
     answers = set()
     for token in (revoked, others, expired, "unknown", "x" * 500, "%00", "..", "é"):
@@ -139,9 +144,14 @@ def test_what_is_not_open_gets_the_same_answer_whatever_it_is(
 
 
 def test_a_link_ends_with_its_chat_and_its_owner(
-    shared: Shared, turns: list[Message], chat: Conversation, alice: User, bob: User, bobs: Client
+    share_chat: Shared,
+    turns: list[Message],
+    chat: Conversation,
+    alice: User,
+    bob: User,
+    bobs: Client,
 ) -> None:
-    token = shared(bob)
+    token = share_chat(bob)
     Conversation.objects.filter(pk=chat.pk).trash()
     assert not is_open(bobs, token)
     Conversation.objects.filter(pk=chat.pk).restore()
@@ -157,9 +167,9 @@ def test_a_link_ends_with_its_chat_and_its_owner(
 
 
 def test_deleted_messages_vanish_from_a_snapshot(
-    shared: Shared, turns: list[Message], alice: User, bob: User, bobs: Client
+    share_chat: Shared, turns: list[Message], alice: User, bob: User, bobs: Client
 ) -> None:
-    token = shared(bob, message=turns[3])
+    token = share_chat(bob, message=turns[3])
     Deletion(turns[2].pk).store(alice)
     html = page(bobs, token)
     assert "Why is it blue?" in html
@@ -167,9 +177,9 @@ def test_deleted_messages_vanish_from_a_snapshot(
 
 
 def test_an_expired_link_is_not_open(
-    shared: Shared, turns: list[Message], bob: User, bobs: Client, clock: Step
+    share_chat: Shared, turns: list[Message], bob: User, bobs: Client, clock: Step
 ) -> None:
-    token = shared(bob, days=1)
+    token = share_chat(bob, days=1)
     link = SharedChat.objects.get()
     assert link.seconds_left > 86_000
     SharedChat.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
@@ -177,7 +187,7 @@ def test_an_expired_link_is_not_open(
 
 
 def test_reasoning_tools_files_and_the_author_are_hidden_unless_chosen(
-    shared: Shared, turns: list[Message], alice: User, bob: User, bobs: Client
+    share_chat: Shared, turns: list[Message], alice: User, bob: User, bobs: Client
 ) -> None:
     Message.objects.filter(pk=turns[1].pk).update(
         reasoning="Let me think about scattering",
@@ -185,40 +195,42 @@ def test_reasoning_tools_files_and_the_author_are_hidden_unless_chosen(
             {"id": "1", "name": "lookup", "arguments": "{}", "state": "done", "result": "a result"}
         ],
     )
-    hidden = page(bobs, shared(bob))
+    hidden = page(bobs, share_chat(bob))
     assert "scattering" not in hidden
     assert "a result" not in hidden
     assert "alice" not in hidden
     assert "Not shown: reasoning, tool calls and files." in hidden
-    shown = page(bobs, shared(bob, shows_reasoning=True, shows_tools=True, shows_author=True))
-    assert "scattering" in shown
-    assert "a result" in shown
-    assert "alice" in shown
+    full_html = page(
+        bobs, share_chat(bob, shows_reasoning=True, shows_tools=True, shows_author=True)
+    )
+    assert "scattering" in full_html
+    assert "a result" in full_html
+    assert "alice" in full_html
 
 
 def test_a_file_that_has_expired_keeps_its_name(
-    shared: Shared, turns: list[Message], bob: User, bobs: Client
+    share_chat: Shared, turns: list[Message], bob: User, bobs: Client
 ) -> None:
-    attached_to(turns[0], "notes.txt")
+    attach_file(turns[0], "notes.txt")
     Attachment.objects.expire()
-    html = page(bobs, shared(bob, shows_files=True))
+    html = page(bobs, share_chat(bob, shows_files=True))
     assert "notes.txt" in html
     assert "Deleted by the retention period" in html
 
 
 def test_a_page_has_no_action_of_its_owner_and_no_way_to_another_page_of_them(
-    shared: Shared, turns: list[Message], chat: Conversation, bob: User, bobs: Client
+    share_chat: Shared, turns: list[Message], chat: Conversation, bob: User, bobs: Client
 ) -> None:
-    token = shared(bob, shows_reasoning=True, shows_tools=True)
+    token = share_chat(bob, shows_reasoning=True, shows_tools=True)
     html = page(bobs, token)
     for word in ("hx-ws", "hx-get", "data-edit", "data-about", str(chat.pk), token):
         assert word not in html, word
 
 
 def test_a_page_is_not_indexed_cached_or_named_to_other_sites(
-    shared: Shared, turns: list[Message], bob: User, bobs: Client
+    share_chat: Shared, turns: list[Message], bob: User, bobs: Client
 ) -> None:
-    response = bobs.get(f"/s/{shared(bob)}/")
+    response = bobs.get(f"/s/{share_chat(bob)}/")
     assert response["X-Robots-Tag"] == "noindex, nofollow"
     assert response["Referrer-Policy"] == "no-referrer"
     assert response["Cache-Control"] == "no-store"
@@ -226,9 +238,9 @@ def test_a_page_is_not_indexed_cached_or_named_to_other_sites(
 
 
 def test_earlier_messages_are_those_of_the_branch_only(
-    shared: Shared, turns: list[Message], bob: User, bobs: Client, alice: User
+    share_chat: Shared, turns: list[Message], bob: User, bobs: Client, alice: User
 ) -> None:
-    token = shared(bob, message=turns[1])
+    token = share_chat(bob, message=turns[1])
     before = bobs.get(f"/s/{token}/earlier/{turns[1].pk}/").content.decode()
     assert "Why is it blue?" in before
     other = alice.conversations.create(title="Another")
@@ -248,9 +260,9 @@ def test_people_who_are_not_signed_in_can_try_only_some_tokens(nobodys: Client, 
 
 
 def test_the_last_use_is_stored_and_the_first_of_a_public_link_is_recorded(
-    shared: Shared, turns: list[Message], alices: Client, nobodys: Client, public: None
+    share_chat: Shared, turns: list[Message], alices: Client, nobodys: Client, public: None
 ) -> None:
-    token = shared(is_public=True)
+    token = share_chat(is_public=True)
     page(alices, token)
     assert SharedChat.objects.get().last_used_at is None  # the owner doesn't count
     page(nobodys, token)
@@ -260,7 +272,7 @@ def test_the_last_use_is_stored_and_the_first_of_a_public_link_is_recorded(
 
 
 def test_a_long_chat_is_shown_in_parts(
-    shared: Shared, chat: Conversation, bob: User, bobs: Client
+    share_chat: Shared, chat: Conversation, bob: User, bobs: Client
 ) -> None:
     parent = None
     for number in range(50):
@@ -269,11 +281,11 @@ def test_a_long_chat_is_shown_in_parts(
         parent = Message.objects.create(
             conversation=chat, role=role, parent=parent, content=f"word{number}.", ending=ending
         )
-    token = shared(bob)
+    token = share_chat(bob)
     html = page(bobs, token)
     assert "word49." in html
     assert "word5." not in html
-    found = re.search(r'data-earlier="([^"]+)"', html)
-    assert found
-    assert "word5." in bobs.get(f"/s/{token}/earlier/{found[1]}/").content.decode()
-    assert "word5." in bobs.get(f"/s/{token}/?before={found[1]}").content.decode()
+    match = re.search(r'data-earlier="([^"]+)"', html)
+    assert match
+    assert "word5." in bobs.get(f"/s/{token}/earlier/{match[1]}/").content.decode()
+    assert "word5." in bobs.get(f"/s/{token}/?before={match[1]}").content.decode()

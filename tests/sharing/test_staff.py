@@ -1,4 +1,4 @@
-"""What administrators and reviewers see of shared chats, and what administrators stop."""
+"""Shared chats as administrators and reviewers see them, and what administrators stop."""
 
 import pytest
 from django.contrib.auth.models import Group
@@ -29,9 +29,9 @@ def rita(db: None) -> User:
 
 
 def test_administrators_see_links_without_titles_and_revoke_them(
-    shared: Shared, turns: list[Message], bob: User, bobs: Client, olives: Client
+    share_chat: Shared, turns: list[Message], bob: User, bobs: Client, olives: Client
 ) -> None:
-    token = shared(bob)
+    token = share_chat(bob)
     page = olives.get(PAGE).text
     assert "alice" in page
     assert "bob" in page
@@ -49,7 +49,7 @@ def test_administrators_see_links_without_titles_and_revoke_them(
 
 @pytest.mark.parametrize("hides_names", [False, True])
 def test_reviewers_see_with_whom_a_chat_is_shared(
-    shared: Shared,
+    share_chat: Shared,
     turns: list[Message],
     chat: Conversation,
     alice: User,
@@ -62,7 +62,7 @@ def test_reviewers_see_with_whom_a_chat_is_shared(
     Conversation.objects.filter(pk=chat.pk).update(created_at=timezone.now())
     team = Group.objects.create(name="team")
     team.user_set.add(alice)
-    shared(bob, groups=[team])
+    share_chat(bob, groups=[team])
     page = signed_in(rita).get(address(chat.pk)).text
     if hides_names:
         assert "Shared with: one person, one group." in page
@@ -72,7 +72,7 @@ def test_reviewers_see_with_whom_a_chat_is_shared(
 
 
 def test_a_legal_hold_keeps_a_link_and_the_trash_hides_it(
-    shared: Shared,
+    share_chat: Shared,
     turns: list[Message],
     chat: Conversation,
     alice: User,
@@ -80,7 +80,7 @@ def test_a_legal_hold_keeps_a_link_and_the_trash_hides_it(
     bobs: Client,
     olive: User,
 ) -> None:
-    token = shared(bob)
+    token = share_chat(bob)
     LegalHold.begin(alice, chat.pk, "A matter", olive)
     Conversation.objects.filter(pk=chat.pk).trash()
     assert bobs.get(f"/s/{token}/").status_code == 404
@@ -89,8 +89,8 @@ def test_a_legal_hold_keeps_a_link_and_the_trash_hides_it(
 
 
 def test_links_are_found_by_their_owner(
-    shared: Shared, turns: list[Message], bob: User, olives: Client
+    share_chat: Shared, turns: list[Message], bob: User, olives: Client
 ) -> None:
-    shared(bob)
+    share_chat(bob)
     assert "Never" in olives.get(PAGE, {"q": "ALICE"}).text
     assert "Never" not in olives.get(PAGE, {"q": "bob"}).text

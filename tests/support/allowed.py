@@ -19,17 +19,17 @@ from chatapp.models.billing.reservations import OUTPUT, Reservation
 from chatapp.upstream.wire.estimates import PromptSize
 from chatapp.upstream.wire.events import TokenUsage
 from chatapp.upstream.wire.history import History
-from tests.support.stored import MODEL, end, reply_of
+from tests.support.stored import MODEL, build_reply, end
 
-HERE = UUID(int=1)
+PROCESS_ID = UUID(int=1)
 TEXT = "왜 하늘은 파란가요?"
 PROMPT = PromptSize.of(History.of([{"role": "user", "content": TEXT}])).upper_tokens
 WHOLE = PROMPT + OUTPUT  # the reservation of a first prompt
 
 
-def limit(cap: int, measure: Measure = Measure.TOKENS, **given: Any) -> Limit:
+def limit(cap: int, measure: Measure = Measure.TOKENS, **fields: Any) -> Limit:
     """Create a limit, in total and for everybody together unless stated otherwise."""
-    return Limit.objects.create(cap=cap, measure=measure, **{"period": Period.EVER} | given)
+    return Limit.objects.create(cap=cap, measure=measure, **{"period": Period.EVER} | fields)
 
 
 def account() -> tuple[int, int]:
@@ -38,7 +38,7 @@ def account() -> tuple[int, int]:
     return account.spent, account.held
 
 
-def priced(upstream: Upstream, a_token_in: int, a_token_out: int, model: str = MODEL) -> Price:
+def store_price(upstream: Upstream, a_token_in: int, a_token_out: int, model: str = MODEL) -> Price:
     """Store a price; both arguments are in nano-dollars."""
     return Price.objects.create(
         upstream=upstream,
@@ -50,18 +50,18 @@ def priced(upstream: Upstream, a_token_in: int, a_token_out: int, model: str = M
 
 
 def ask(user: User, model: ModelChoice, *others: ModelChoice) -> Turn:
-    return Prompt(TEXT, model, id=uuid4(), others=others).store(user, HERE)
+    return Prompt(TEXT, model, id=uuid4(), others=others).store(user, PROCESS_ID)
 
 
-def purse_of(turn: Turn) -> Reservation:
+def get_reservation(turn: Turn) -> Reservation:
     assert turn.reservation
     return turn.reservation
 
 
-def used(prompt: int, completion: int) -> Usage:
+def build_usage(prompt: int, completion: int) -> Usage:
     tokens = TokenUsage(prompt, completion, prompt + completion)
-    return Usage.counted(Usage.Provenance.REPORTED, tokens)
+    return Usage.from_tokens(Usage.Provenance.REPORTED, tokens)
 
 
 def finish(turn: Turn, prompt: int = 10, completion: int = 20) -> None:
-    end(turn.reply, reply_of("So."), usage=used(prompt, completion))
+    end(turn.reply, build_reply("So."), usage=build_usage(prompt, completion))

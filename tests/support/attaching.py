@@ -23,13 +23,15 @@ def upload(
 ) -> Attachment:
     """Upload a file to the draft of a conversation or a form, and return its attachment."""
     place = {"conversation": conversation or "", "form": form or ""}
-    begun = client.post("/files/", {"name": name, "size": len(data), **place})
-    assert begun.status_code == 201, begun.content
-    told = begun.json()
-    for offset in range(0, len(data), told["part"]):
-        answer = send_part(client, told["id"], data[offset : offset + told["part"]], offset)
+    response = client.post("/files/", {"name": name, "size": len(data), **place})
+    assert response.status_code == 201, response.content
+    announced = response.json()
+    for offset in range(0, len(data), announced["part"]):
+        answer = send_part(
+            client, announced["id"], data[offset : offset + announced["part"]], offset
+        )
         assert answer.status_code == 200, answer.content
-    return Attachment.objects.get(pk=told["id"])
+    return Attachment.objects.get(pk=announced["id"])
 
 
 def send_part(client: Client, pk: UUID | str, data: bytes, offset: int) -> Any:
@@ -41,7 +43,7 @@ def send_part(client: Client, pk: UUID | str, data: bytes, offset: int) -> Any:
     )
 
 
-def attached_to(message: Message, name: str, data: bytes = b"A report") -> Attachment:
+def attach_file(message: Message, name: str, data: bytes = b"A report") -> Attachment:
     """Attach a file to a stored prompt: an image if its name says so, or else a text."""
     is_image, owner = name.endswith(".png"), message.conversation.user_id
     file = StoredFile.store(data, owner)
@@ -66,7 +68,7 @@ def attached_to(message: Message, name: str, data: bytes = b"A report") -> Attac
     )
 
 
-def drafted(owner: User, name: str, result: Document | Picture | Scan) -> Attachment:
+def draft_file(owner: User, name: str, result: Document | Picture | Scan) -> Attachment:
     """Put a file of which this was read into the draft of a new chat."""
     data = f"{name}: {result}".encode()
     content = store_result(result, BytesIO(data), owner.pk)

@@ -72,8 +72,8 @@ class Maker:
             "voice": None,
         }
 
-    def _some(self, values: list[str], most: int) -> list[str]:
-        return self._chance.choices(values, k=self._chance.randint(1, most))
+    def _some(self, values: list[str], max_count: int) -> list[str]:
+        return self._chance.choices(values, k=self._chance.randint(1, max_count))
 
     def _text(self, words: int) -> str:
         return " ".join(self._chance.choices(self._words, k=words))

@@ -1,7 +1,7 @@
 """The rules of the strictest chat templates for what an upstream is sent.
 
-Each raises `Refused` where the server would answer 400. They follow the templates that models
-publish (Gemma 3, Mistral Small 3) and what the APIs of Anthropic and vLLM check.
+Each raises `TemplateRefusal` where the server would answer 400. They follow the templates that
+models publish (Gemma 3, Mistral Small 3) and what the APIs of Anthropic and vLLM check.
 """
 
 import json
@@ -13,24 +13,24 @@ from chatapp.upstream.wire.dialects import ChatMessage
 Messages = Sequence[ChatMessage]
 
 
-class Refused(Exception):
+class TemplateRefusal(Exception):
     """The server would answer 400."""
 
 
 def refuse(is_wrong: object, why: str) -> None:
     if is_wrong:
-        raise Refused(why)
+        raise TemplateRefusal(why)
 
 
 def gemma(messages: Messages) -> None:
     """Allow only the roles user and assistant, which must alternate and begin with user."""
-    roles = [one["role"] for one in messages]
+    roles = [entry["role"] for entry in messages]
     refuse("system" in roles, "System role not supported")
     spoken_roles = [role for role in roles if role != "tool"]
-    wanted = ["user", "assistant"] * len(spoken_roles)
+    expected_roles = ["user", "assistant"] * len(spoken_roles)
     if "tool" not in roles:
         message = "Conversation roles must alternate user/assistant/user/assistant/..."
-        refuse(spoken_roles != wanted[: len(spoken_roles)], message)
+        refuse(spoken_roles != expected_roles[: len(spoken_roles)], message)
 
 
 def mistral(messages: Messages) -> None:
@@ -44,8 +44,8 @@ def mistral(messages: Messages) -> None:
         "tool": {"tool", "assistant"},
     }
     refuse(spoken[0] != "user", f"begins with {spoken[0]}")
-    for one, after in pairwise(spoken):
-        refuse(after not in follows[one], f"unexpected role {after!r} after role {one!r}")
+    for role, after in pairwise(spoken):
+        refuse(after not in follows[role], f"unexpected role {after!r} after role {role!r}")
     refuse(spoken[-1] == "assistant", "expected last role User or Tool for serving")
 
 
@@ -84,7 +84,7 @@ WITH_SYSTEM: tuple[Callable[[Messages], None], ...] = (mistral, anthropic, vllm)
 
 
 def check(messages: Messages) -> None:
-    """Raise `Refused` if any template would refuse the messages; Gemma gets them without system."""
+    """Raise `TemplateRefusal` if a template refuses the messages; Gemma gets no system message."""
     for template in WITH_SYSTEM:
         template(messages)
     gemma([message for message in messages if message["role"] != "system"])

@@ -75,7 +75,11 @@ def _git(*arguments: str) -> list[str]:
 
 
 def main() -> None:
-    wrong = [(one, problem) for one in new_subjects() if (problem := problem_with(one))]
+    wrong = [
+        (new_subject, problem)
+        for new_subject in new_subjects()
+        if (problem := problem_with(new_subject))
+    ]
     for subject, problem in wrong:
         print(f"The commit subject {subject!r} {problem}.")
     if wrong:

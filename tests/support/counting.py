@@ -17,7 +17,7 @@ def seconds_to_count(to: int) -> float:
 
 
 @contextmanager
-def nothing_old() -> Iterator[None]:
+def without_old_garbage() -> Iterator[None]:
     """Keep garbage collection from walking through what earlier tests left."""
     gc.freeze()
     try:
@@ -30,7 +30,7 @@ def nothing_old() -> Iterator[None]:
 def less_than_counting(to: int) -> Iterator[None]:
     """Check that the block takes this thread less CPU time than counting to `to` would."""
     began_at = time.thread_time()
-    with nothing_old():
+    with without_old_garbage():
         yield
     took = time.thread_time() - began_at
     assert took < seconds_to_count(to)

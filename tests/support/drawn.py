@@ -2,9 +2,9 @@
 
 from django.utils.safestring import SafeString
 
-from chatapp.rendering.markdown import as_typed, render
+from chatapp.rendering.markdown import render, render_typed
 from chatapp.rendering.pool import Typed
 
 
-def html_of(text: str | Typed) -> SafeString:
-    return as_typed(text.text) if isinstance(text, Typed) else render(text)
+def render_html(text: str | Typed) -> SafeString:
+    return render_typed(text.text) if isinstance(text, Typed) else render(text)

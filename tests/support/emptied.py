@@ -25,7 +25,7 @@ def empty(*_: object, **__: object) -> Sequence[str]:
         else:  # the log refuses unless its head says that everything was pruned
             AuditHead.objects.update_or_create(pk=1, defaults={"pruned_to": 2**62})
         while True:
-            cursor.execute(_with_rows())
+            cursor.execute(_select_filled_tables())
             if not (tables := [table for (table,) in cursor.fetchall()]):
                 return ()
             # The head goes last. The next round deletes what triggers wrote meanwhile.
@@ -34,7 +34,7 @@ def empty(*_: object, **__: object) -> Sequence[str]:
 
 
 @cache
-def _with_rows() -> str:
+def _select_filled_tables() -> str:
     tables = set(
         connection.introspection.django_table_names(only_existing=True, include_views=False)
     )

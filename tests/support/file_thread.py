@@ -47,7 +47,7 @@ for text, files in json.loads({turns!r}):
     attach(attached, prompt.pk)
     reply = Reply()
     reply.apply(AnswerDelta("I see."))
-    last.take(reply)
+    last.copy_progress(reply)
     last.finish(reply, Ending.COMPLETE)
     last.save_reply(Usage(provenance="reported", prompt_tokens=9, total_tokens=18))
 print(conversation.pk)
@@ -87,7 +87,7 @@ def scan(name: str, count: int) -> File:
     return File(name, data, "scan", "PDF", pages=[""] * count, unit="Page", scanned=scanned)
 
 
-def stored_for(server: Server, person: Person, *turns: tuple[str, Sequence[File]]) -> str:
+def store_file_thread(server: Server, person: Person, *turns: tuple[str, Sequence[File]]) -> str:
     """Store a conversation of these prompts and their files; return its path."""
     described = json.dumps([(text, [asdict(file) for file in files]) for text, files in turns])
     made = server.run(STORE.format(username=person.username, turns=described))

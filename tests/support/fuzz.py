@@ -19,8 +19,8 @@ from pathlib import Path
 from chatapp.upstream.wire.decoder import EventDecoder
 from chatapp.upstream.wire.estimates import PromptSize, estimate
 from chatapp.upstream.wire.events import Event
-from chatapp.upstream.wire.history import NOTHING
-from chatapp.upstream.wire.logprobs import shown_tokens
+from chatapp.upstream.wire.history import EMPTY_HISTORY
+from chatapp.upstream.wire.logprobs import build_display_tokens
 from chatapp.upstream.wire.reply import Ending, Reply
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
@@ -46,7 +46,7 @@ SPLINTERS = [
 ]
 
 
-class Wrong(Exception):
+class BrokenPromise(Exception):
     """The decoder broke a promise."""
 
 
@@ -60,7 +60,7 @@ def main() -> int:
     seeds = [path.read_bytes() for path in sorted(RECORDINGS.glob("*.sse"))]
     end, count = time.monotonic() + options.seconds, 0
     while time.monotonic() < end:
-        data = mutated(chance, seeds)
+        data = mutate_recording(chance, seeds)
         step = chance.choice((1, 7, 500))
         places = list(range(chance.randrange(step), len(data), step))
         try:
@@ -76,7 +76,7 @@ def main() -> int:
     return 0
 
 
-def mutated(chance: random.Random, seeds: list[bytes]) -> bytes:
+def mutate_recording(chance: random.Random, seeds: list[bytes]) -> bytes:
     """Return a recording, or parts of two joined, with a few places changed."""
     data = bytearray(chance.choice(seeds))
     if chance.random() < 0.3:
@@ -98,10 +98,10 @@ def mutated(chance: random.Random, seeds: list[bytes]) -> bytes:
 
 
 def check(data: bytes, places: list[int]) -> None:
-    """Raise `Wrong`, or whatever the decoder raises, if it breaks a promise."""
+    """Raise `BrokenPromise`, or whatever the decoder raises, if it breaks a promise."""
     events = _events(data, [])
     if _events(data, places) != events:
-        raise Wrong("the events depend on where the bytes are cut")
+        raise BrokenPromise("the events depend on where the bytes are cut")
     text = repr(events)
     text.encode()  # no lone surrogate
     for choice in range(2):
@@ -109,14 +109,14 @@ def check(data: bytes, places: list[int]) -> None:
         for event in events:
             reply.apply(event)
         if any("\0" in text for text in (reply.answer, reply.reasoning, reply.refusal)):
-            raise Wrong("there is a NUL in a text")
+            raise BrokenPromise("there is a NUL in a text")
         assert reply.ending in Ending
         assert not reply.wants_tools or reply.tool_calls
-        estimate(PromptSize.of(NOTHING), [reply])
+        estimate(PromptSize.of(EMPTY_HISTORY), [reply])
         stored = [*reply.sources, *reply.left_out, reply.error.message if reply.error else ""]
         if any("\0" in text for text in stored):
-            raise Wrong("there is a NUL in what is kept besides")
-        shown_tokens(reply.logprobs)
+            raise BrokenPromise("there is a NUL in what is kept besides")
+        build_display_tokens(reply.logprobs)
 
 
 def _events(data: bytes, places: list[int]) -> list[Event]:
@@ -130,7 +130,7 @@ def _events(data: bytes, places: list[int]) -> list[Event]:
 def adversarial(size: int) -> dict[str, bytes]:
     """Return streams of about `size` bytes, each written to be slow to parse."""
 
-    def repeated(piece: bytes) -> bytes:
+    def repeat_piece(piece: bytes) -> bytes:
         return piece * (size // len(piece) + 1)
 
     def content(text: str) -> bytes:
@@ -143,18 +143,18 @@ def adversarial(size: int) -> dict[str, bytes]:
         return b"data: " + json.dumps(chunk).encode() + b"\n\n"
 
     return {
-        "comments": repeated(b":\n"),
-        "empty data": repeated(b"data\n\n"),
+        "comments": repeat_piece(b":\n"),
+        "empty data": repeat_piece(b"data\n\n"),
         "one endless line": b"data: " + b"x" * size,
-        "one event of endless lines": repeated(b"data: x\n"),
-        "carriage returns": repeated(b"\r"),
+        "one event of endless lines": repeat_piece(b"data: x\n"),
+        "carriage returns": repeat_piece(b"\r"),
         "nesting": b"data: " + b"[" * size + b"\n\n",
-        "small deltas": repeated(content("x")),
-        "half tags": repeated(content("</thin")),
-        "half tags in reasoning": content("<think>") + repeated(content("</thin")),
-        "white space after a tag": content("<think>") + repeated(content(" ")),
-        "arguments": repeated(call(0, "[")),
-        "tool calls": repeated(b"".join(call(index, "{") for index in range(128))),
+        "small deltas": repeat_piece(content("x")),
+        "half tags": repeat_piece(content("</thin")),
+        "half tags in reasoning": content("<think>") + repeat_piece(content("</thin")),
+        "white space after a tag": content("<think>") + repeat_piece(content(" ")),
+        "arguments": repeat_piece(call(0, "[")),
+        "tool calls": repeat_piece(b"".join(call(index, "{") for index in range(128))),
         "choices": b'data: {"choices":[' + b'{"index":1},' * (size // 12) + b"{}]}\n\n",
         "surrogates": b'data: {"id":"' + rb"\ud800" * (size // 6) + b'"}\n\n',
     }

@@ -44,22 +44,22 @@ def mark(item: pytest.Item) -> None:
     """
     if inspect.iscoroutinefunction(getattr(item, "function", None)) and _uses_a_database(item):
         item.add_marker(pytest.mark.django_db(transaction=True), append=False)
-    kind = kind_of(item)
+    kind = find_kind(item)
     item.add_marker(kind)
     item.user_properties.append(("kind", kind))  # the controller of xdist sees reports, not items
 
 
-def kind_of(item: pytest.Item) -> str:
+def find_kind(item: pytest.Item) -> str:
     """Return the slowest of the kinds that a test's markers and fixtures name."""
-    return next(kind for kind in reversed(KINDS) if kind == KINDS[0] or _is(item, kind))
+    return next(kind for kind in reversed(KINDS) if kind == KINDS[0] or _is_of_kind(item, kind))
 
 
-def _is(item: pytest.Item, kind: str) -> bool:
+def _is_of_kind(item: pytest.Item, kind: str) -> bool:
     if item.get_closest_marker(kind) or _fixtures(item) & FIXTURES.get(kind, set()):
         return True
     marker = item.get_closest_marker("django_db")
-    wanted = {"database": False, "transaction": True}.get(kind)
-    return marker is not None and marker.kwargs.get("transaction", False) == wanted
+    uses_transaction = {"database": False, "transaction": True}.get(kind)
+    return marker is not None and marker.kwargs.get("transaction", False) == uses_transaction
 
 
 def _uses_a_database(item: pytest.Item) -> bool:
@@ -84,7 +84,7 @@ sys.addaudithook(_forbid)
 
 
 @contextmanager
-def kept_pure(item: pytest.Item) -> Iterator[None]:
+def enforce_purity(item: pytest.Item) -> Iterator[None]:
     """Fail a pure test that uses sockets or processes."""
     global _in_pure_test
     _in_pure_test = item.get_closest_marker("pure") is not None

@@ -21,25 +21,28 @@ class Dependency(msgspec.Struct):
 
 
 class Report(msgspec.Struct):
-    """What pip-audit prints."""
+    """The output of pip-audit."""
 
     dependencies: list[Dependency] = []
 
     def __str__(self) -> str:
         skipped = sum(bool(dependency.skip_reason) for dependency in self.dependencies)
-        known = [f"{one.name} {one.version}: {vuln['id']}" for one, vuln in self.known]
+        lines = [
+            f"{dependency.name} {dependency.version}: {vuln['id']}"
+            for dependency, vuln in self.vulnerabilities
+        ]
         judged = len(self.dependencies) - skipped
         summary = (
-            f"Vulnerabilities: {len(known)} in {judged} packages; {skipped} could not be judged"
+            f"Vulnerabilities: {len(lines)} in {judged} packages; {skipped} could not be judged"
         )
-        return "\n".join([summary, *known])
+        return "\n".join([summary, *lines])
 
     @property
-    def known(self) -> list[tuple[Dependency, dict[str, object]]]:
+    def vulnerabilities(self) -> list[tuple[Dependency, dict[str, object]]]:
         return [(dependency, vuln) for dependency in self.dependencies for vuln in dependency.vulns]
 
 
-def read(printed: str) -> Report:
+def parse_report(printed: str) -> Report:
     """Parse pip-audit's output, which is empty if it could not reach its database."""
     return msgspec.json.decode(printed, type=Report) if printed.strip() else Report()
 
@@ -47,10 +50,10 @@ def read(printed: str) -> Report:
 def audit(path: str) -> Report:
     program = Path(sys.executable).with_name("pip-audit")
     command = [str(program), "--requirement", path, *AUDIT]
-    return read(subprocess.run(command, capture_output=True, text=True, check=False).stdout)
+    return parse_report(subprocess.run(command, capture_output=True, text=True, check=False).stdout)
 
 
 if __name__ == "__main__":
     reports = [audit(path) for path in sys.argv[1:]]
     print(*reports, sep="\n")
-    sys.exit(any(report.known for report in reports))
+    sys.exit(any(report.vulnerabilities for report in reports))

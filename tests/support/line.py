@@ -23,7 +23,7 @@ from tests.support.program import WAIT_SECONDS
 
 
 class HasURL(Protocol):
-    """Where a line leads; the URL may change while it runs."""
+    """The target of a line; the URL may change while it runs."""
 
     url: str
 
@@ -70,11 +70,11 @@ class Line:
 
     # Called by the ends of its connections
 
-    def joined(self, end: "_End") -> None:
+    def add_end(self, end: "_End") -> None:
         self._ends.add(end)
         self._known.add(end)
 
-    def left(self, end: "_End") -> None:
+    def remove_end(self, end: "_End") -> None:
         self._ends.discard(end)
 
     def _serve(self) -> None:
@@ -116,7 +116,7 @@ class _End(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
-        self._line.joined(self)
+        self._line.add_end(self)
         if self._line.is_cut:
             reset(transport)
         elif self._other is None:
@@ -154,7 +154,7 @@ class _End(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._has_ended, self._is_reset = True, exc is not None
-        self._line.left(self)
+        self._line.remove_end(self)
         self.deliver()
 
     def _end_other(self, transport: asyncio.Transport) -> None:

@@ -53,11 +53,11 @@ def _writer(settings: dict[str, object]) -> DatabaseWrapper:
     connection.features.can_rollback_ddl = False  # nothing is executed, so no transaction is begun
     nothing = {"get_table_list": lambda cursor: [], "get_constraints": lambda cursor, table: {}}
     vars(connection.introspection).update(nothing)
-    vars(connection.ops).update(compose_sql=_composed)
+    vars(connection.ops).update(compose_sql=_compose_sql)
     return connection
 
 
-def _composed(sql: str, params: Sequence[object] | None) -> str:
+def _compose_sql(sql: str, params: Sequence[object] | None) -> str:
     return sql % tuple(map(quote, params)) if params else sql
 
 

@@ -112,13 +112,13 @@ class Site:
         else:
             sessions = self._shared_templates(cache)
         self.people = {name: Person(name, session) for name, session in sessions.items()}
-        self._strangers = (one for name, one in self.people.items() if name != "olive")
+        self._strangers = (person for name, person in self.people.items() if name != "olive")
 
     def _shared_templates(self, cache: Path) -> dict[str, str]:
         # The people's sessions expire, so the templates are made again each day.
         day = date.today().isoformat()
-        folder = cache / f"{day}-{digest_of_the_code()}"
-        with locked(cache / "lock"):
+        folder = cache / f"{day}-{digest_code()}"
+        with lock_file(cache / "lock"):
             if not (folder / "people.json").exists():
                 for old in cache.iterdir():
                     if old.is_dir() and not old.name.startswith(day):
@@ -174,20 +174,20 @@ class Site:
 
     def empty_server(self, **environment: str) -> "Server":
         """Return a server that still waits for its first account, not started yet."""
-        return Server(self._numbered("server", self._empty) | environment)
+        return Server(self._make_numbered("server", self._empty) | environment)
 
     def copy(self, environment: dict[str, str] | None = None) -> dict[str, str]:
         """Return the environment of a new data directory and database that servers may share.
 
         They are copied from another installation, which no process uses, or from the template.
         """
-        return self._numbered("server", environment or self._peopled)
+        return self._make_numbered("server", environment or self._peopled)
 
-    def nothing(self) -> dict[str, str]:
+    def missing_installation(self) -> dict[str, str]:
         """Return the environment of an installation that does not exist yet."""
-        return self._numbered("nothing")
+        return self._make_numbered("nothing")
 
-    def _numbered(self, name: str, template: dict[str, str] | None = None) -> dict[str, str]:
+    def _make_numbered(self, name: str, template: dict[str, str] | None = None) -> dict[str, str]:
         return self._database(self._directory / f"{name}{next(self._numbers)}", template)
 
     def _database(self, directory: Path, template: dict[str, str] | None = None) -> dict[str, str]:
@@ -223,27 +223,27 @@ class Site:
             connection.execute(statement.encode())
 
 
-def digest_of_the_code() -> str:
+def digest_code() -> str:
     """Return a digest that changes with anything that affects the database or static files."""
     digest = sha256()
     for folder in (ROOT / "chatapp", ROOT / "static", ROOT / "requirements"):
-        for file in sorted(one for one in folder.rglob("*") if one.suffix != ".pyc"):
+        for file in sorted(path for path in folder.rglob("*") if path.suffix != ".pyc"):
             if file.is_file():
                 digest.update(f"{file.relative_to(ROOT)}\0".encode() + file.read_bytes())
     return digest.hexdigest()[:16]
 
 
 @contextmanager
-def locked(file: Path) -> Iterator[None]:
+def lock_file(file: Path) -> Iterator[None]:
     """Keep other processes out until the block ends."""
-    with file.open("w") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
+    with file.open("w") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
         yield
 
 
 def child_environment(environment: dict[str, str]) -> dict[str, str]:
     """Return a child's environment: what is given, Redis if there is one, and coverage."""
-    kept = (
+    inherited_names = (
         "PATH",
         "HOME",
         "LANG",
@@ -252,7 +252,7 @@ def child_environment(environment: dict[str, str]) -> dict[str, str]:
         "COVERAGE_FILE",
         "COVERAGE_PROCESS_CONFIG",
     )
-    inherited = {name: os.environ[name] for name in kept if name in os.environ}
+    inherited = {name: os.environ[name] for name in inherited_names if name in os.environ}
     # A test sends prompts faster than a person, and the limit on them follows from the limit on
     # tabs.
     ours = {"DJANGO_SETTINGS_MODULE": "chatapp.settings", "CHATAPP_TABS_PER_PERSON": "10000"}
@@ -291,7 +291,7 @@ def execute(environment: dict[str, str], *statements: str) -> None:
 
 
 class Address:
-    """Where the app is reached: a server's own address, or that of a proxy in front of it."""
+    """The address of the app: a server's own, or that of a proxy in front of it."""
 
     url = ""
     tls: ssl.SSLContext | None = None  # what clients trust, for an https address
@@ -377,14 +377,14 @@ def listeners(pid: int) -> set[tuple[str, int]]:
             continue  # closed meanwhile
         if target.startswith("socket:["):
             sockets.add(target[8:-1])
-    found = set()
+    addresses = set()
     for line in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]:
-        _, local, _, state, *rest = line.split()
-        if state == "0A" and rest[5] in sockets:
+        _, local, _, state, *fields = line.split()
+        if state == "0A" and fields[5] in sockets:
             address, port = local.split(":")
             octets = bytes.fromhex(address)[::-1]
-            found.add((".".join(map(str, octets)), int(port, 16)))
-    return found
+            addresses.add((".".join(map(str, octets)), int(port, 16)))
+    return addresses
 
 
 def reset(transport: asyncio.WriteTransport) -> None:

@@ -54,7 +54,7 @@ class LongThread:
         return f"#{'reply' if number % 2 else 'm'}-{self.id(number)}"
 
 
-def stored_for(server: Server, person: Person, length: int = 1000) -> LongThread:
+def store_long_thread(server: Server, person: Person, length: int = 1000) -> LongThread:
     pk = uuid4()
     script = STORE.format(pk=str(pk), username=person.username, length=length)
     server.run(script)

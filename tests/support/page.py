@@ -44,7 +44,7 @@ class Attributes(MutableMapping[str, str]):
 
 
 class Element:
-    """What tests ask of an element, or of a whole page."""
+    """An element, or a whole page, with what tests ask of it."""
 
     def __init__(self, node: Node) -> None:
         self.node = node
@@ -70,14 +70,14 @@ class Element:
     def find(self, tag: str = "", **attributes: str) -> "Element":
         """Return the only descendant with this tag and these attributes (`data_reply` is
         data-reply)."""
-        found = self.find_all(tag, **attributes)
-        assert len(found) == 1, f"{len(found)} of <{tag} {attributes}>"
-        return found[0]
+        matches = self.find_all(tag, **attributes)
+        assert len(matches) == 1, f"{len(matches)} of <{tag} {attributes}>"
+        return matches[0]
 
     def find_all(self, tag: str = "", **attributes: str) -> "list[Element]":
-        wanted = {name.rstrip("_").replace("_", "-"): value for name, value in attributes.items()}
-        selector = tag + "".join(f'[{name}="{value}"]' for name, value in wanted.items())
-        return [Element(found) for found in self.node.select(selector)]
+        criteria = {name.rstrip("_").replace("_", "-"): value for name, value in attributes.items()}
+        selector = tag + "".join(f'[{name}="{value}"]' for name, value in criteria.items())
+        return [Element(node) for node in self.node.select(selector)]
 
     def walk(self) -> "Iterator[Element]":
         """Iterate over all descendants in document order."""
@@ -89,19 +89,19 @@ def parse(html: str) -> Element:
     return Element(dom.document(html))
 
 
-def submitted(form: Element) -> dict[str, list[str]]:
+def collect_fields(form: Element) -> dict[str, list[str]]:
     """Return what a browser submits for the fields in this element, as they are."""
-    found: dict[str, list[str]] = {}
-    for one in form.find_all("input") + form.find_all("textarea"):
-        said = one.attributes
-        is_choice = said.get("type") in ("radio", "checkbox")
-        if "name" in said and (not is_choice or "checked" in said):
-            value = said.get("value", "on" if is_choice else one.text)
-            found.setdefault(said["name"], []).append(value)
-    for one in form.find_all("select"):
-        chosen = one.find_all("option[selected]") or one.find_all("option")[:1]
-        found[one.attributes["name"]] = [chosen[0].attributes["value"]]
-    return found
+    fields: dict[str, list[str]] = {}
+    for field in form.find_all("input") + form.find_all("textarea"):
+        attributes = field.attributes
+        is_choice = attributes.get("type") in ("radio", "checkbox")
+        if "name" in attributes and (not is_choice or "checked" in attributes):
+            value = attributes.get("value", "on" if is_choice else field.text)
+            fields.setdefault(attributes["name"], []).append(value)
+    for field in form.find_all("select"):
+        chosen = field.find_all("option[selected]") or field.find_all("option")[:1]
+        fields[field.attributes["name"]] = [chosen[0].attributes["value"]]
+    return fields
 
 
 class Page:
@@ -166,10 +166,10 @@ class Page:
 
     def _targets(self, selectors: str) -> Iterator[turbohtml.Element]:
         for selector in selectors.split(","):
-            found = self.root.node.select(selector)
+            targets = self.root.node.select(selector)
             below = self.root.node.select(selector.partition(">")[0])
-            assert found or not below, f"{selector} finds nothing"
-            yield from found
+            assert targets or not below, f"{selector} finds nothing"
+            yield from targets
 
 
 def _swap_content(style: str, target: turbohtml.Element, content: list[Node]) -> None:

@@ -1,4 +1,4 @@
-"""How much a run tests: what matters before each commit, or everything.
+"""The amount that a run tests: what matters before each commit, or everything.
 
 `make test` runs the first, `make test-all` the second. Tests marked `thorough` run only in the
 second. They repeat what a faster test proves: with more inputs, in another window, or through more
@@ -22,12 +22,12 @@ settings.register_profile("thorough", derandomize=False, deadline=None)
 settings.load_profile("thorough" if THOROUGH else "quick")
 
 
-def scaled(quick: T, thorough: T) -> T:
+def choose_size(quick: T, thorough: T) -> T:
     """Return the size of generated input for this kind of run."""
     return thorough if THOROUGH else quick
 
 
-def sampled(values: Iterable[Any], quick: int = 1) -> list[Any]:
+def sample_params(values: Iterable[Any], quick: int = 1) -> list[Any]:
     """Return parameters, or tuples of them, where a quick run takes only the first few."""
     several = [value if isinstance(value, tuple) else (value,) for value in values]
     return [

@@ -68,7 +68,7 @@ class Program:
 
     @property
     def log(self) -> str:
-        """What it printed and logged over all its starts."""
+        """The lines that it printed and logged over all its starts."""
         return "".join(self.lines)
 
     @property
@@ -116,12 +116,12 @@ class Program:
     def wait_for(self, pattern: str, since: int = 0) -> re.Match[str]:
         """Wait until its log, from line number `since` on, matches the pattern."""
 
-        def found() -> re.Match[str] | None:
+        def find_match() -> re.Match[str] | None:
             return re.search(pattern, "".join(self.lines[since:]))
 
         with self._more:
-            self._more.wait_for(lambda: found() or self._has_ended, WAIT_SECONDS)
-        match = found()
+            self._more.wait_for(lambda: find_match() or self._has_ended, WAIT_SECONDS)
+        match = find_match()
         assert match, f"{pattern!r} is not in its log:\n{self.log}"
         return match
 

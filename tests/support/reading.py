@@ -6,7 +6,7 @@ from pathlib import Path
 
 from chatapp.documents import Limits, PlacedPicture
 from chatapp.documents.formats import detection, pdf
-from chatapp.documents.labels import labelled
+from chatapp.documents.labels import refine_label
 from chatapp.documents.results import Result
 
 
@@ -15,7 +15,7 @@ def read_here(path: Path, limits: Limits, name: str = "") -> Result:
         module = import_module(detection.module_for(file.read(detection.HEAD_BYTES)))
         file.seek(0)
         result: Result = module.read(file, limits)
-    return labelled(result, name)
+    return refine_label(result, name)
 
 
 def draw_pages_here(

@@ -1,4 +1,4 @@
-"""What a reviewer does on the review pages, through a test client or in a browser."""
+"""Actions of a reviewer on the review pages, through a test client or in a browser."""
 
 from typing import Any
 from uuid import UUID
@@ -18,16 +18,16 @@ def address(conversation: UUID | str) -> str:
 
 def rows_in(page: str) -> list[Element]:
     """Return the rows of a list."""
-    found = parse(page).find_all("ul", class_="review-list")
-    return [row for one in found for row in one.elements]
+    lists = parse(page).find_all("ul", class_="review-list")
+    return [row for listing in lists for row in listing.elements]
 
 
-def listed_in(page: str) -> list[str]:
+def list_keys(page: str) -> list[str]:
     """Return the keys of the conversations in a list."""
     return [row.find("a").attributes["href"].split("/")[2] for row in rows_in(page)]
 
 
-def opened(client: Client, conversation: UUID, reason: str = REASON) -> Any:
+def open_for_review(client: Client, conversation: UUID, reason: str = REASON) -> Any:
     """Open a conversation for the reason, and return its page."""
     client.post(f"{address(conversation)}open/", {"reason": reason})
     return client.get(address(conversation))

@@ -39,7 +39,7 @@ def remember_browser(client: Client) -> None:
     """Store what the first request of a session stores, so that later ones change nothing."""
     request, response = _request(client), HttpResponse()
     request.META["REMOTE_ADDR"] = "127.0.0.1"
-    devices.remember(request, response)
+    devices.record_device(request, response)
     client.cookies.update(response.cookies)
 
 

@@ -12,7 +12,7 @@ from chatapp.upstream.wire.reply import Ending, Reply
 MODEL = "google/gemini-3-flash"
 
 
-def asked(
+def begin_turn(
     conversation: Conversation, gateway: Upstream, text: str, parent: Message | None = None
 ) -> tuple[Message, Message]:
     """Store a prompt and a streaming reply, whose process does not exist."""
@@ -22,21 +22,21 @@ def asked(
     return prompt, reply
 
 
-def started_by(user: User, title: str = "Sky") -> Conversation:
+def new_conversation(user: User, title: str = "Sky") -> Conversation:
     """Return a conversation that is not stored until its first prompt."""
     return Conversation(user=user, title=title)
 
 
-def answered(
+def store_turn(
     conversation: Conversation, gateway: Upstream, text: str, after: Message | None = None
 ) -> tuple[Message, Message]:
     """Store a prompt and its complete reply."""
-    prompt, reply = asked(conversation, gateway, text, after)
-    end(reply, reply_of(f"To {text}"))
+    prompt, reply = begin_turn(conversation, gateway, text, after)
+    end(reply, build_reply(f"To {text}"))
     return prompt, reply
 
 
-def forked(user: User, message: UUID, hourly: TokenBucket | None = None) -> Conversation:
+def fork_conversation(user: User, message: UUID, hourly: TokenBucket | None = None) -> Conversation:
     """Fork a conversation from this message, running all copy steps."""
     copying = Fork(message).begin(user, hourly or TokenBucket(0, 10**9))
     while not copying.step(user):
@@ -44,7 +44,7 @@ def forked(user: User, message: UUID, hourly: TokenBucket | None = None) -> Conv
     return copying.conversation
 
 
-def reply_of(answer: str, thought: str = "") -> Reply:
+def build_reply(answer: str, thought: str = "") -> Reply:
     reply = Reply()
     if thought:
         reply.apply(ReasoningDelta(thought))
@@ -52,9 +52,9 @@ def reply_of(answer: str, thought: str = "") -> Reply:
     return reply
 
 
-def growing(message: Message, reply: Reply) -> Message:
+def apply_reply(message: Message, reply: Reply) -> Message:
     """Apply the reply to the message as a checkpoint does."""
-    message.take(reply)
+    message.copy_progress(reply)
     return message
 
 
@@ -65,11 +65,11 @@ def end(
     usage: Usage | None = None,
     others: tuple[Message, ...] = (),
 ) -> None:
-    growing(message, reply).finish(reply, ending)
-    message.save_reply(usage or Usage.counted(Usage.Provenance.UNKNOWN, None), others)
+    apply_reply(message, reply).finish(reply, ending)
+    message.save_reply(usage or Usage.from_tokens(Usage.Provenance.UNKNOWN, None), others)
 
 
-async def saved(reply: UUID) -> Message:
+async def load_reply(reply: UUID) -> Message:
     """Return the message as the database has it now."""
     return await Message.objects.select_related("usage", "parent", "conversation").aget(pk=reply)
 

@@ -78,9 +78,9 @@ class Tab:
         return await self.next_reply()
 
     async def next_reply(self) -> UUID:
-        found = REPLY.search(await self.until('data-ending="streaming"'))
-        assert found
-        return UUID(found[1])
+        match = REPLY.search(await self.until('data-ending="streaming"'))
+        assert match
+        return UUID(match[1])
 
     async def until(self, text: str) -> str:
         """Return the next frame that contains `text`; earlier frames stay in `frames`."""

@@ -1,4 +1,4 @@
-"""What an attacker can do who owns the database but lacks the key of the audit log."""
+"""Attacks of somebody who owns the database but lacks the key of the audit log."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,6 +30,6 @@ def without_triggers() -> Iterator[None]:
             cursor.execute(sql)
 
 
-def tampered(sql: str, *values: int | str) -> None:
+def tamper(sql: str, *values: int | str) -> None:
     with without_triggers(), connection.cursor() as cursor:
         cursor.execute(sql, values)

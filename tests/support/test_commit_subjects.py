@@ -1,4 +1,4 @@
-"""Which commit subjects `make check` accepts."""
+"""The commit subjects that `make check` accepts."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which migrations `make check` accepts."""
+"""The migrations that `make check` accepts."""
 
 from pathlib import Path
 

@@ -31,7 +31,7 @@ REPORTS = [
 
 
 def test_a_machine_half_as_fast_is_given_twice_the_time() -> None:
-    assert timings.record_of(REPORTS, loop=2 * timings.REFERENCE_LOOP) == {
+    assert timings.build_record(REPORTS, loop=2 * timings.REFERENCE_LOOP) == {
         "folder": {"chat": 10.0, ".": 1.0},
         "kind": {"pure": 3.0, "server": 8.0},
     }
@@ -49,4 +49,4 @@ def test_what_took_longer_than_its_record_allows_is_named() -> None:
 def test_every_folder_has_a_record() -> None:
     """A new folder gets one by `make test PYTEST_ADDOPTS=--record-seconds`."""
     folders = {path.relative_to(TESTS).parts[0] for path in TESTS.glob("*/**/test_*.py")}
-    assert set(timings.recorded()["folder"]) - {"."} == folders - ASKED_FOR_BY_NAME
+    assert set(timings.load_record()["folder"]) - {"."} == folders - ASKED_FOR_BY_NAME

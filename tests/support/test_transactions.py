@@ -50,7 +50,7 @@ def test_a_transaction_that_keeps_others_waiting_is_a_fault(
 ) -> None:
     with (
         pytest.raises(pytest.fail.Exception, match=f"^example.act_in_transaction .*{fault}"),
-        transactions.kept_short(request.node),
+        transactions.keep_transactions_short(request.node),
     ):
         begin(act)
 
@@ -61,13 +61,13 @@ def test_a_transaction_of_many_calls_is_a_fault(
     monkeypatch.setattr(transactions, "calls_count", True)
     with (
         pytest.raises(pytest.fail.Exception, match="calls in a transaction"),
-        transactions.kept_short(request.node),
+        transactions.keep_transactions_short(request.node),
     ):
         begin(lambda: [len("") for _ in range(CALLS)])
 
 
 def test_short_transactions_and_those_of_tests_are_not(request: pytest.FixtureRequest) -> None:
-    with transactions.kept_short(request.node):
+    with transactions.keep_transactions_short(request.node):
         begin(lambda: query(1))
         act_in_transaction(lambda: make_password("secret"))
         make_password("secret")
@@ -77,12 +77,12 @@ def test_an_import_from_a_folder_that_has_changed_is_not(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.syspath_prepend(tmp_path)
-    with transactions.kept_short(request.node):
+    with transactions.keep_transactions_short(request.node):
         begin(lambda: importlib.util.find_spec("no_such_module"))
 
 
 def test_the_longest_transactions_are_listed_first(request: pytest.FixtureRequest) -> None:
-    with transactions.kept_short(request.node):
+    with transactions.keep_transactions_short(request.node):
         begin(lambda: query(3))
         begin(lambda: query(1))
     report = types.SimpleNamespace(user_properties=request.node.user_properties)

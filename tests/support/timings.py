@@ -28,12 +28,12 @@ class Timing:
 
 def by_kind(reports: Iterable[pytest.TestReport]) -> dict[str, Timing]:
     """Sum up the time of each kind, including set-up and tear-down."""
-    return _grouped((str(dict(report.user_properties)["kind"]), report) for report in reports)
+    return _group_times((str(dict(report.user_properties)["kind"]), report) for report in reports)
 
 
 def by_folder(reports: Iterable[pytest.TestReport]) -> dict[str, Timing]:
     """Sum up the time of each folder of `tests/`; files outside any folder count as "."."""
-    return _grouped((_folder(report.nodeid), report) for report in reports)
+    return _group_times((_folder(report.nodeid), report) for report in reports)
 
 
 def lines(title: str, timings: dict[str, Timing]) -> list[str]:
@@ -44,7 +44,7 @@ def lines(title: str, timings: dict[str, Timing]) -> list[str]:
     return [head] + [f"{n:<12} {t.tests:>6} {t.seconds:>8.1f}" for n, t in [*rows, ("all", total)]]
 
 
-def record_of(reports: Iterable[pytest.TestReport], loop: float) -> Record:
+def build_record(reports: Iterable[pytest.TestReport], loop: float) -> Record:
     """Return the seconds as they would be on the machine of the record."""
     reports = list(reports)
     return {
@@ -64,7 +64,7 @@ def excesses(taken: Record, recorded: Record) -> Iterator[str]:
                 yield f"{title} {name}: {seconds:.0f} s, {bounds}"
 
 
-def recorded() -> Record:
+def load_record() -> Record:
     record: Record = json.loads(RECORD.read_text())
     return record
 
@@ -74,7 +74,7 @@ def write_record(record: Record) -> None:
     RECORD.write_text(f"{json.dumps(in_order, indent=1)}\n")
 
 
-def _grouped(named: Iterable[tuple[str, pytest.TestReport]]) -> dict[str, Timing]:
+def _group_times(named: Iterable[tuple[str, pytest.TestReport]]) -> dict[str, Timing]:
     timings: dict[str, Timing] = defaultdict(Timing)
     for name, report in named:
         timings[name].seconds += report.duration

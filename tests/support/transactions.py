@@ -57,7 +57,7 @@ READ_ONCE = (".py", ".pyc", ".so", ".mo", "/locale", "/zoneinfo/", "/templates/"
 
 @dataclass(frozen=True)
 class Bound:
-    """What a transaction may take and do, and why that may be more than usual."""
+    """The limits of a transaction, and why they may be higher than usual."""
 
     why: str
     statements: int = STATEMENTS
@@ -94,8 +94,8 @@ BOUNDS = {
     "staff.admin.confirmed.ConfirmedAdmin.delete_view": ADMIN,
     "staff.admin.people.PersonAdmin.user_change_password": ADMIN,
     "staff.admin.recorded.RecordedAdmin.response_action": ADMIN,
-    "staff.admin.site.with_second_factor.<locals>.gated": ADMIN,
-    "staff.review.pages._planned_for_few_rows": Bound(
+    "staff.admin.site.require_second_factor.<locals>.guard_view": ADMIN,
+    "staff.review.pages._plan_for_few_rows": Bound(
         "It reads, on PostgreSQL only, and nobody waits for that.", 150, 300_000
     ),
 }
@@ -103,7 +103,7 @@ BOUNDS = {
 
 @dataclass
 class Figures:
-    """How often a transaction ran, and the most that it took."""
+    """The number of runs of a transaction, and the most that it took."""
 
     runs: int = 0
     statements: int = 0
@@ -167,12 +167,12 @@ _faults: list[str] = []
 
 
 @contextmanager
-def kept_short(item: pytest.Item) -> Iterator[None]:
+def keep_transactions_short(item: pytest.Item) -> Iterator[None]:
     """Fail the test if a transaction takes or does too much."""
     _figures.clear()
     _faults.clear()
     yield
-    figures = {name: vars(one) for name, one in _figures.items()}
+    figures = {name: vars(figure) for name, figure in _figures.items()}
     item.user_properties.append(("transactions", figures))
     if faults := "\n".join(_faults):
         _faults.clear()
@@ -181,14 +181,14 @@ def kept_short(item: pytest.Item) -> Iterator[None]:
 
 def lines(reports: Iterable[pytest.TestReport]) -> list[str]:
     """Return a table of the transactions that tests ran, the longest first."""
-    most: dict[str, Figures] = {}
+    largest: dict[str, Figures] = {}
     for report in reports:
         for name, figures in dict(report.user_properties).get("transactions", {}).items():  # type: ignore[attr-defined]
-            most.setdefault(name, Figures()).add(Figures(**figures))
-    ordered = sorted(most.items(), key=lambda item: item[1].calls, reverse=True)
+            largest.setdefault(name, Figures()).add(Figures(**figures))
+    ordered = sorted(largest.items(), key=lambda item: item[1].calls, reverse=True)
     return [
         f"{'calls':>7} {'statements':>10} {'runs':>6}  transaction",
-        *(f"{one.calls:7} {one.statements:10} {one.runs:6}  {name}" for name, one in ordered),
+        *(f"{row.calls:7} {row.statements:10} {row.runs:6}  {name}" for name, row in ordered),
     ]
 
 
@@ -218,7 +218,7 @@ def watch(*, counts_calls: bool) -> None:
 
     Atomic.__enter__, Atomic.__exit__ = begin, end  # type: ignore[method-assign]
     for owner, name, what in FUNCTIONS:
-        setattr(owner, name, _noticed(getattr(owner, name), what))
+        setattr(owner, name, _watch_calls(getattr(owner, name), what))
     sys.addaudithook(_notice_event)
 
 
@@ -253,11 +253,11 @@ def _imports() -> bool:
     return caller is not None and caller.f_code.co_filename.startswith("<frozen importlib")
 
 
-def _noticed(function: Callable[..., Any], what: str) -> Callable[..., Any]:
+def _watch_calls(function: Callable[..., Any], what: str) -> Callable[..., Any]:
     @wraps(function)
-    def noticed(*arguments: Any, **options: Any) -> Any:
+    def notice(*arguments: Any, **options: Any) -> Any:
         if _thread.running:
             _thread.running.slow.setdefault(what, str(arguments[0] if arguments else function))
         return function(*arguments, **options)
 
-    return noticed
+    return notice

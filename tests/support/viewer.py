@@ -60,7 +60,9 @@ class Viewer(Visitor):
 
     @classmethod
     @asynccontextmanager
-    async def opened(cls, address: Address, person: Person, path: str = "/") -> AsyncIterator[Self]:
+    async def open_tab(
+        cls, address: Address, person: Person, path: str = "/"
+    ) -> AsyncIterator[Self]:
         """Load the page, and keep its socket open until the tab is closed."""
         with address.visit(person) as client:
             page = await asyncio.to_thread(client.get, path)
@@ -186,7 +188,7 @@ class Viewer(Visitor):
     async def _stay_connected(self) -> None:
         attempts = 0
         while True:
-            url = self.address.url.replace("http", "ws", 1) + "/ws/" + self._shown()
+            url = self.address.url.replace("http", "ws", 1) + "/ws/" + self._page_query()
             code = 1006
             with suppress(OSError, websockets.WebSocketException):
                 async with websockets.asyncio.client.connect(
@@ -196,7 +198,7 @@ class Viewer(Visitor):
                     ssl=self.address.tls,
                     proxy=None,
                     max_size=None,
-                    create_connection=_telling_of_pings(self),
+                    create_connection=_build_socket_class(self),
                 ) as socket:
                     attempts = 0
                     try:
@@ -230,7 +232,7 @@ class Viewer(Visitor):
             if not self.seen or self.seen[-1] != shows:
                 self.seen.append(shows)
 
-    async def pinged(self) -> None:
+    async def count_ping(self) -> None:
         """Count a ping of the server; called by the connection."""
         self.pings += 1
         await self._tell()
@@ -243,25 +245,27 @@ class Viewer(Visitor):
         delay: float = min(self._first_delay * 2 ** (attempts - 1), self._longest_delay)
         return delay * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311 - not for secrets
 
-    def _shown(self) -> str:
+    def _page_query(self) -> str:
         """Return the query that says what this page shows."""
         conversation = self.page.form()["conversation"]
         if not conversation:
             return ""
-        shown = [message for message in self.page.root.find(id="messages").elements if _id(message)]
-        head = _id(shown[-1]) if shown else ""
-        ending = shown[-1].attributes.get("data-ending", "") if shown else ""
+        messages = [
+            message for message in self.page.root.find(id="messages").elements if _id(message)
+        ]
+        head = _id(messages[-1]) if messages else ""
+        ending = messages[-1].attributes.get("data-ending", "") if messages else ""
         return "?" + urlencode({"conversation": conversation, "head": head, "ending": ending})
 
 
-def _telling_of_pings(viewer: Viewer) -> type[websockets.asyncio.client.ClientConnection]:
+def _build_socket_class(viewer: Viewer) -> type[websockets.asyncio.client.ClientConnection]:
     class Socket(websockets.asyncio.client.ClientConnection):
         """A connection that answers pings as browsers do and reports them to the viewer."""
 
         def process_event(self, event: Event) -> None:
             super().process_event(event)
             if isinstance(event, Frame) and event.opcode is Opcode.PING:
-                self._telling = asyncio.get_running_loop().create_task(viewer.pinged())
+                self._telling = asyncio.get_running_loop().create_task(viewer.count_ping())
 
     return Socket
 

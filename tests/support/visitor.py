@@ -97,7 +97,7 @@ async def open_socket(address: Address, person: Person, page: Page) -> AsyncIter
         yield Visitor(page, socket)
 
 
-async def ending_of(address: Address, person: Person, path: str) -> str:
+async def wait_for_ending(address: Address, person: Person, path: str) -> str:
     """Return how the newest reply of a conversation ended, polling until it has."""
     with address.visit(person) as client:
         async with asyncio.timeout(WAIT_SECONDS):

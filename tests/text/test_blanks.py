@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatapp.text.blanks import Blank, Kind, blanks_of, fill, parse
+from chatapp.text.blanks import Blank, Kind, fill, find_blanks, parse
 
 PIECES = ["{{", "}}", "|", "=", ":", ",", "[", "]", '"', "'", "\\", "\n", "a", "date", "\\ud800"]
 ANY = st.lists(st.sampled_from(PIECES)).map("".join)
@@ -64,7 +64,7 @@ def test_a_blank_is_recognised(written: str, blank: Blank) -> None:
     ],
 )
 def test_what_is_not_a_blank_stays_as_it_is(text: str) -> None:
-    assert blanks_of(text) == []
+    assert find_blanks(text) == []
     assert fill(text, {}) == text
 
 
@@ -74,7 +74,7 @@ def test_a_backslash_keeps_the_braces() -> None:
 
 def test_a_blank_is_asked_once_and_defined_where_it_says_more() -> None:
     text = "{{tone}}, {{day|date}}, {{tone|a, b}}, {{tone|c, d}}"
-    tone, day = blanks_of(text)
+    tone, day = find_blanks(text)
     assert (tone.options, day.kind) == (("a", "b"), Kind.DATE)
     assert fill(text, {"tone": "b", "day": "today"}) == "b, today, b, b"
 
@@ -90,18 +90,18 @@ def test_values_are_not_parsed() -> None:
 @given(ANY)
 def test_any_text_can_be_parsed(text: str) -> None:
     parts = parse(text)
-    assert all(isinstance(part, str) for part in parts) or blanks_of(text)
+    assert all(isinstance(part, str) for part in parts) or find_blanks(text)
     fill(text, {}).encode()
-    assert len({blank.name for blank in blanks_of(text)}) == len(blanks_of(text))
+    assert len({blank.name for blank in find_blanks(text)}) == len(find_blanks(text))
 
 
 @given(st.text())
 def test_text_without_blanks_is_kept(text: str) -> None:
-    if not blanks_of(text) and "\\{{" not in text:
+    if not find_blanks(text) and "\\{{" not in text:
         assert fill(text, {}) == text
 
 
 @given(NAMES, st.lists(st.from_regex(r"\w[\w ]{0,9}\w", fullmatch=True), min_size=2, unique=True))
 def test_every_choice_is_offered(name: str, options: list[str]) -> None:
-    [blank] = blanks_of(f"{{{{{name}|{', '.join(options)}}}}}") if len(options) < 50 else [None]
-    assert blank is None or set(blank.options) == {one.strip() for one in options}
+    [blank] = find_blanks(f"{{{{{name}|{', '.join(options)}}}}}") if len(options) < 50 else [None]
+    assert blank is None or set(blank.options) == {option.strip() for option in options}

@@ -10,31 +10,31 @@ from chatapp.text.differences import Kind, Piece, differences
 SAME, REMOVED, ADDED = Kind.SAME, Kind.REMOVED, Kind.ADDED
 
 
-def told(before: str, after: str) -> list[tuple[Kind, str]]:
+def list_differences(before: str, after: str) -> list[tuple[Kind, str]]:
     return [(piece.kind, piece.text) for piece in differences(before, after)]
 
 
 def test_equal_texts_are_one_piece() -> None:
-    assert told("a\nb", "a\nb") == [(SAME, "a\nb")]
-    assert told("", "") == []
+    assert list_differences("a\nb", "a\nb") == [(SAME, "a\nb")]
+    assert list_differences("", "") == []
 
 
 def test_lines_are_added_and_removed() -> None:
-    assert told("a\nb\nc\n", "a\nc\nd\n") == [
+    assert list_differences("a\nb\nc\n", "a\nc\nd\n") == [
         *((SAME, "a\n"), (REMOVED, "b\n"), (SAME, "c\n"), (ADDED, "d\n")),
     ]
-    assert told("", "a") == [(ADDED, "a")]
-    assert told("a", "") == [(REMOVED, "a")]
+    assert list_differences("", "a") == [(ADDED, "a")]
+    assert list_differences("a", "") == [(REMOVED, "a")]
 
 
 def test_within_a_line_words_are_compared() -> None:
-    assert told("Answer in short sentences.", "Answer in long sentences.") == [
+    assert list_differences("Answer in short sentences.", "Answer in long sentences.") == [
         *((SAME, "Answer in "), (REMOVED, "short"), (ADDED, "long"), (SAME, " sentences.")),
     ]
 
 
 def test_a_line_that_has_little_in_common_is_replaced_as_a_whole() -> None:
-    assert told("You translate into English", "Be brief") == [
+    assert list_differences("You translate into English", "Be brief") == [
         *((REMOVED, "You translate into English"), (ADDED, "Be brief")),
     ]
 
@@ -44,8 +44,8 @@ def test_the_pieces_give_both_texts(seed: int) -> None:
     dice = random.Random(seed)  # noqa: S311
     before, after = ("".join(dice.choices("ab \n,é", k=dice.randrange(200))) for _ in "12")
     pieces = differences(before, after)
-    assert "".join(one.text for one in pieces if one.kind != ADDED) == before
-    assert "".join(one.text for one in pieces if one.kind != REMOVED) == after
+    assert "".join(piece.text for piece in pieces if piece.kind != ADDED) == before
+    assert "".join(piece.text for piece in pieces if piece.kind != REMOVED) == after
     assert Piece(SAME, "") not in pieces
 
 

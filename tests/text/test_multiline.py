@@ -26,19 +26,19 @@ from chatapp.models.review.reviews import MAX_NOTE_LENGTH
 from chatapp.models.review.rules import MAX_WORDS, MAX_WORDS_LENGTH
 from chatapp.text.multiline import MultilineField
 from tests.staff.review.conftest import Begin, begin  # noqa: F401 - a fixture
-from tests.staff.review.test_rules import REASON, seal_of
+from tests.staff.review.test_rules import REASON, read_seal
 
 pytestmark = pytest.mark.django_db
 
 
 def longest(characters: int, lines: int = 100) -> str:
     """Return text of this length, with a line feed between its lines."""
-    one = "x" * (characters // lines - 1)
-    text = "\n".join([one] * lines)
+    line = "x" * (characters // lines - 1)
+    text = "\n".join([line] * lines)
     return text + "y" * (characters - len(text))
 
 
-def sent(text: str) -> str:
+def convert_to_crlf(text: str) -> str:
     return text.replace("\n", "\r\n")
 
 
@@ -56,51 +56,58 @@ def test_text_within_its_maximum_length_is_saved_as_typed(
     conversation = begin()
 
     instructions = longest(MAX_INSTRUCTIONS_LENGTH)
-    fields = {"name": "Poems", "instructions": sent(instructions)}
+    fields = {"name": "Poems", "instructions": convert_to_crlf(instructions)}
     assert alices.post("/projects/", fields).status_code == 302
     assert Project.objects.get().instructions == instructions
 
     note = longest(MAX_NOTE_LENGTH)
-    olives.post(f"/review/{conversation.pk}/notes/", {"text": sent(note), "version": 0})
+    olives.post(f"/review/{conversation.pk}/notes/", {"text": convert_to_crlf(note), "version": 0})
     assert ReviewNote.objects.get().text == note
 
     notice = longest(MAX_NOTICE_LENGTH)
-    olives.post("/settings/", {"notice": sent(notice)})
-    assert Installation.this().notice == notice
+    olives.post("/settings/", {"notice": convert_to_crlf(notice)})
+    assert Installation.load().notice == notice
 
     reason = longest(MAX_REASON_LENGTH)
-    olives.post(f"/people/{alice.pk}/hold/", {"reason": sent(reason)})
+    olives.post(f"/people/{alice.pk}/hold/", {"reason": convert_to_crlf(reason)})
     assert LegalHold.objects.get().reason == reason
 
     words = longest(MAX_WORDS_LENGTH, MAX_WORDS)
-    fields = REASON | {"name": "odd", "kind": "words", "applies_to": "both", "words": sent(words)}
+    fields = REASON | {
+        "name": "odd",
+        "kind": "words",
+        "applies_to": "both",
+        "words": convert_to_crlf(words),
+    }
     tried = olives.post("/review/rules/add/", fields)
-    olives.post("/review/rules/add/", fields | {"seal": seal_of(tried.text)})
+    olives.post("/review/rules/add/", fields | {"seal": read_seal(tried.text)})
     assert ReviewRule.objects.get().text == words
 
 
-def test_domains_and_models_are_kept_with_line_feeds(olives: Client, connected: Upstream) -> None:
+def test_domains_and_models_are_kept_with_line_feeds(
+    olives: Client, saved_upstream: Upstream
+) -> None:
     olives.post("/people/access/", {"signup": "invited", "signup_domains": "a.org\r\nb.org"})
-    assert Installation.this().signup_domains == "a.org\nb.org"
+    assert Installation.load().signup_domains == "a.org\nb.org"
     fields = {
         "name": "Gateway",
-        "base_url": connected.base_url,
+        "base_url": saved_upstream.base_url,
         "offered_models": "one\r\ntwo",
         "dialect": "auto",
         "parameters": "{}",
         "silence_seconds": "300",
         "image_side": "1568",
     }
-    page = f"/admin/chatapp/upstream/{connected.pk}/change/"
+    page = f"/admin/chatapp/upstream/{saved_upstream.pk}/change/"
     assert olives.post(page, fields).status_code == 302
-    connected.refresh_from_db()
-    assert connected.offered_models == "one\ntwo"
+    saved_upstream.refresh_from_db()
+    assert saved_upstream.offered_models == "one\ntwo"
 
 
-def _forms_of(kind: type[Any]) -> Iterator[type[Any]]:
-    for one in kind.__subclasses__():
-        yield one
-        yield from _forms_of(one)
+def _walk_subclasses(kind: type[Any]) -> Iterator[type[Any]]:
+    for subclass in kind.__subclasses__():
+        yield subclass
+        yield from _walk_subclasses(subclass)
 
 
 def test_every_textarea_uses_a_lines_field(rf: RequestFactory, olive: User) -> None:
@@ -108,8 +115,10 @@ def test_every_textarea_uses_a_lines_field(rf: RequestFactory, olive: User) -> N
     assert get_resolver().url_patterns  # imports all forms
     request = rf.get("/")
     request.user = olive
-    ours = [one for one in _forms_of(forms.BaseForm) if one.__module__.startswith("chatapp.")]
-    made = [one.get_form(request) for one in admin.site._registry.values()]  # noqa: SLF001
+    ours = [
+        form for form in _walk_subclasses(forms.BaseForm) if form.__module__.startswith("chatapp.")
+    ]
+    made = [form.get_form(request) for form in admin.site._registry.values()]  # noqa: SLF001
     fields = {
         (form.__name__, name): field
         for form in [*ours, *made]

@@ -24,7 +24,7 @@ from chatapp.models import (
     Upstream,
     User,
 )
-from chatapp.realtime.titling.wording import title_in
+from chatapp.realtime.titling.wording import extract_title
 from chatapp.text.visible import VisibleCharField, from_first_visible, is_blank
 from tests.conftest import PASSWORD
 from tests.staff.review.conftest import Begin, begin  # noqa: F401 - a fixture
@@ -70,8 +70,8 @@ def test_an_invisible_message_counts_as_empty(message: str) -> None:
 
 
 def test_a_title_begins_at_its_first_visible_character() -> None:
-    assert Conversation.title_of(ZERO_WIDTH * 100 + " Why?") == "Why?"
-    assert title_in(f"{HANGUL_FILLER}\nRoses") == "Roses"
+    assert Conversation.build_title(ZERO_WIDTH * 100 + " Why?") == "Why?"
+    assert extract_title(f"{HANGUL_FILLER}\nRoses") == "Roses"
 
 
 def test_a_title_and_a_project_name_must_be_visible(alices: Client, alice: User) -> None:
@@ -88,7 +88,7 @@ def test_a_title_and_a_project_name_must_be_visible(alices: Client, alice: User)
 @pytest.mark.parametrize("nothing", [ZERO_WIDTH, HANGUL_FILLER, BRAILLE_BLANK])
 def test_names_given_by_staff_must_be_visible(
     olives: Client,
-    connected: Upstream,
+    saved_upstream: Upstream,
     begin: Begin,  # noqa: F811
     nothing: str,
 ) -> None:
@@ -106,14 +106,14 @@ def test_names_given_by_staff_must_be_visible(
     olives.post("/admin/chatapp/upstream/add/", upstream)
     for kind in (Group, ReviewLabel, ReviewView, ReviewSample, Suggestion):
         assert not kind._default_manager.exists(), kind
-    assert Upstream.objects.get() == connected
+    assert Upstream.objects.get() == saved_upstream
     assert "This field is required." in olives.post("/review/rules/add/", WORDS | name).text
     assert not ReviewRule.objects.exists()
 
 
 def test_invisible_text_in_an_optional_field_is_saved_as_empty(olives: Client) -> None:
     olives.post("/settings/", {"name": HANGUL_FILLER, "notice": ZERO_WIDTH})
-    assert (Installation.this().name, Installation.this().notice) == ("", "")
+    assert (Installation.load().name, Installation.load().notice) == ("", "")
     limit = {"amount": "5", "measure": "tokens", "period": "month", "whose": "all"}
     olives.post("/limits/new/", limit | {"whom_to_ask": ZERO_WIDTH})
     assert Limit.objects.get().whom_to_ask == ""

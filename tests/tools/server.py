@@ -103,8 +103,8 @@ async def big(size: int) -> CallToolResult:
     return CallToolResult(content=[TextContent(text="ü" * (size // 2))])
 
 
-@server.tool()
-async def mixed() -> CallToolResult:
+@server.tool("mixed")
+async def answer_in_kinds() -> CallToolResult:
     """Gives what is not text."""
     return CallToolResult(
         content=[
@@ -123,7 +123,7 @@ async def draw(count: int) -> CallToolResult:
     return CallToolResult(
         content=[
             TextContent(text="Here:"),
-            *(ImageContent(data=one, mime_type="image/png") for one in data[:-1]),
+            *(ImageContent(data=image, mime_type="image/png") for image in data[:-1]),
             EmbeddedResource(resource=last),
             ImageContent(data="PHN2Zy8+", mime_type="image/svg+xml"),
         ]

@@ -55,14 +55,14 @@ async def files(db: None, url: str) -> ToolServer:
     )
 
 
-async def result_of(box: ToolRegistry, name: str, arguments: dict[str, object]) -> ToolResult:
+async def call_by_name(box: ToolRegistry, name: str, arguments: dict[str, object]) -> ToolResult:
     """Call a tool by name, as for a model."""
     return await box.call(present(await box.find(name)), arguments)
 
 
 async def test_without_servers_only_the_clock_is_offered(box: ToolRegistry) -> None:
     assert await box.tools() == [CLOCK]
-    assert (await result_of(box, CLOCK.name, {})).text.startswith("It is ")
+    assert (await call_by_name(box, CLOCK.name, {})).text.startswith("It is ")
 
 
 async def test_a_servers_tools_are_offered_with_its_name_as_prefix(
@@ -80,10 +80,10 @@ async def test_a_servers_tools_are_offered_with_its_name_as_prefix(
 async def test_the_title_of_a_tool_is_known_once_it_was_listed(
     box: ToolRegistry, files: ToolServer
 ) -> None:
-    assert box.title_of("files__add") == ""
+    assert box.get_title("files__add") == ""
     titles = {tool.name: tool.title for tool in await box.tools()}
-    assert titles["files__add"] == box.title_of("files__add") == "Sum of <b>two</b>"
-    assert box.title_of("files__echo") == box.title_of("add") == ""
+    assert titles["files__add"] == box.get_title("files__add") == "Sum of <b>two</b>"
+    assert box.get_title("files__echo") == box.get_title("add") == ""
     assert box.titles() == {name: title for name, title in titles.items() if name != CLOCK.name}
 
 
@@ -108,18 +108,18 @@ async def test_a_tool_of_a_server_that_is_switched_off_is_not_found(
 
 
 async def test_a_call_is_sent_to_the_tools_server(box: ToolRegistry, files: ToolServer) -> None:
-    assert (await result_of(box, "files__echo", {"text": "hello"})).text == "hello"
+    assert (await call_by_name(box, "files__echo", {"text": "hello"})).text == "hello"
 
 
 async def test_a_result_is_cut_at_the_servers_limit(box: ToolRegistry, files: ToolServer) -> None:
-    assert "the limit is 1,000" in (await result_of(box, "files__big", {"size": 2000})).text
+    assert "the limit is 1,000" in (await call_by_name(box, "files__big", {"size": 2000})).text
 
 
 async def test_failures_become_results(box: ToolRegistry, files: ToolServer) -> None:
     results = [
-        await result_of(box, "files__echo", {"text": float("nan")}),
-        await result_of(box, "files__add", {"a": "one"}),
-        await result_of(box, "files__fail", {}),
+        await call_by_name(box, "files__echo", {"text": float("nan")}),
+        await call_by_name(box, "files__add", {"a": "one"}),
+        await call_by_name(box, "files__fail", {}),
     ]
     assert all(result.is_error and result.text for result in results)
     assert results[0].text.startswith("The tool did not run: the arguments can't be sent as JSON")
@@ -154,11 +154,11 @@ async def test_an_old_listing_is_refreshed_in_the_background(
     renewed: list[ToolSource] = []
     renew = ToolSource.renew
 
-    def noted(source: ToolSource) -> asyncio.Task[None] | None:
+    def record_renewal(source: ToolSource) -> asyncio.Task[None] | None:
         renewed.append(source)
         return renew(source)
 
-    monkeypatch.setattr(ToolSource, "renew", noted)
+    monkeypatch.setattr(ToolSource, "renew", record_renewal)
     await box.tools()
     [source] = renewed
     before = source.listing
@@ -173,7 +173,7 @@ async def test_an_old_listing_is_refreshed_in_the_background(
 async def test_a_disabled_server_is_closed_and_its_tools_disappear(
     box: ToolRegistry, files: ToolServer, server: subprocess.Popen[str]
 ) -> None:
-    call = asyncio.create_task(result_of(box, "files__slow", {"name": "a"}))
+    call = asyncio.create_task(call_by_name(box, "files__slow", {"name": "a"}))
     await until(server, "running a")
     echo = present(await box.find("files__echo"))
     files.enabled = False
@@ -194,10 +194,10 @@ async def test_a_command_that_dies_gives_a_result_and_is_restarted(
         command=STDIO,
         secrets=f"PYTHONPATH={ROOT}",
     )
-    died = await result_of(box, "files__die", {})
+    died = await call_by_name(box, "files__die", {})
     assert died.is_error
     assert died.text.startswith("The tool server files disconnected (Segmentation fault")
-    assert (await result_of(box, "files__echo", {"text": "back"})).text == "back"
+    assert (await call_by_name(box, "files__echo", {"text": "back"})).text == "back"
 
 
 async def test_a_call_overtaken_by_a_change_does_not_start_the_server(
@@ -214,13 +214,13 @@ async def test_a_changed_server_is_reconnected(box: ToolRegistry, files: ToolSer
     await box.tools()
     files.name = "documents"
     await files.asave()
-    assert (await result_of(box, "documents__echo", {"text": "hello"})).text == "hello"
+    assert (await call_by_name(box, "documents__echo", {"text": "hello"})).text == "hello"
 
 
 async def test_cancelling_a_call_cancels_it_at_the_server(
     box: ToolRegistry, files: ToolServer, server: subprocess.Popen[str]
 ) -> None:
-    call = asyncio.create_task(result_of(box, "files__slow", {"name": "a"}))
+    call = asyncio.create_task(call_by_name(box, "files__slow", {"name": "a"}))
     await until(server, "running a")
     call.cancel()
     await until(server, "cancelled a")

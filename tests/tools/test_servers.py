@@ -24,7 +24,7 @@ from chatapp.tools.settings import Command, HttpEndpoint, ServerSettings
 from chatapp.upstream import resolver
 from tests.support.pictures import png
 from tests.support.present import present
-from tests.support.profile import sampled
+from tests.support.profile import sample_params
 from tests.tools.witness import COMMAND, WAIT_SECONDS, HttpServer, Witness, listening
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.server]
@@ -32,12 +32,12 @@ pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.server]
 LIMIT = 1000
 
 
-def settings_of(reached_by: HttpEndpoint | Command, seconds: float = 30) -> ServerSettings:
+def build_settings(reached_by: HttpEndpoint | Command, seconds: float = 30) -> ServerSettings:
     return ServerSettings("files", reached_by, seconds, LIMIT)
 
 
-def endpoint_of(server: HttpServer) -> ServerSettings:
-    return settings_of(HttpEndpoint(server.url))
+def build_http_settings(server: HttpServer) -> ServerSettings:
+    return build_settings(HttpEndpoint(server.url))
 
 
 def command(witness: Witness) -> Command:
@@ -45,7 +45,7 @@ def command(witness: Witness) -> Command:
 
 
 @asynccontextmanager
-async def connected(settings: ServerSettings) -> AsyncIterator[McpServer]:
+async def open_server(settings: ServerSettings) -> AsyncIterator[McpServer]:
     server = McpServer(settings)
     try:
         yield server
@@ -76,7 +76,7 @@ async def reached_by(
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def server(reached_by: HttpEndpoint | Command) -> AsyncIterator[McpServer]:
-    async with connected(settings_of(reached_by)) as server:
+    async with open_server(build_settings(reached_by)) as server:
         yield server
 
 
@@ -85,11 +85,11 @@ async def mortal(witness: Witness) -> AsyncIterator[McpServer]:
     """A command that tests end; it begins again with the next call."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OPENAI_API_KEY", "sk-very-secret")
-        async with connected(settings_of(command(witness))) as server:
+        async with open_server(build_settings(command(witness))) as server:
             yield server
 
 
-async def failure_of(awaitable: Any) -> str:
+async def get_failure(awaitable: Any) -> str:
     with pytest.raises(ServerFailed) as failed:
         await awaitable
     return str(failed.value)
@@ -140,21 +140,23 @@ async def test_a_tool_that_reports_its_progress_has_more_time(
 ) -> None:
     """Each report is soon after the one before, and all of them take longer than the timeout."""
     reports: list[Progress] = []
-    async with connected(settings_of(reached_by, seconds=4)) as server:
+    async with open_server(build_settings(reached_by, seconds=4)) as server:
         await server.list_tools()  # which starts it
         arguments = {"steps": 6, "seconds": 1}
         result = await server.call("search", arguments, reports.append)
     assert result.text == "found"
-    assert [one.words for one in reports] == [f"Searching {one} of 6" for one in range(1, 7)]
+    assert [progress.words for progress in reports] == [
+        f"Searching {progress} of 6" for progress in range(1, 7)
+    ]
 
 
 async def test_progress_extends_a_call_up_to_a_bound(
     reached_by: HttpEndpoint | Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(servers, "LONGEST_SECONDS", 1.0)
-    async with connected(settings_of(reached_by, seconds=1)) as server:
+    async with open_server(build_settings(reached_by, seconds=1)) as server:
         await server.list_tools()
-        failure = await failure_of(server.call("count", {"name": "one"}))
+        failure = await get_failure(server.call("count", {"name": "one"}))
     assert "did not answer within 1 seconds" in failure
 
 
@@ -172,10 +174,10 @@ async def test_progress_after_the_result_is_ignored(monkeypatch: pytest.MonkeyPa
         return Client()
 
     monkeypatch.setattr(McpServer, "open_client", client)
-    server = McpServer(settings_of(HttpEndpoint("http://files.example/")))
+    server = McpServer(build_settings(HttpEndpoint("http://files.example/")))
     assert (await server.call("search", {}, reports.append)).text == "found"
     await late[0](2, 2, None)
-    assert [one.words for one in reports] == ["1 of 2"]
+    assert [progress.words for progress in reports] == ["1 of 2"]
 
 
 @pytest.mark.parametrize("call", [("fail", {}), ("add", {"a": "one"}), ("no-such-tool", {})])
@@ -221,8 +223,8 @@ async def test_a_call_that_takes_too_long_is_cancelled_at_the_server(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     await server.call("echo", {"text": "connected"})
-    monkeypatch.setattr(server, "settings", settings_of(reached_by, seconds=0.5))
-    failure = await failure_of(server.call("slow", {"name": "c"}))
+    monkeypatch.setattr(server, "settings", build_settings(reached_by, seconds=0.5))
+    failure = await get_failure(server.call("slow", {"name": "c"}))
     await witness.until("cancelled c")
     assert "did not answer within 0.5 seconds" in failure
     assert "The tool may or may not have run." in failure
@@ -231,18 +233,18 @@ async def test_a_call_that_takes_too_long_is_cancelled_at_the_server(
 async def test_closing_ends_running_calls(
     reached_by: HttpEndpoint | Command, witness: Witness
 ) -> None:
-    server = McpServer(settings_of(reached_by))
+    server = McpServer(build_settings(reached_by))
     call = asyncio.create_task(server.call("slow", {"name": "d"}))
     await witness.until("running d")
     await server.aclose()
-    assert "disconnected" in await failure_of(call)
-    assert "its settings were changed" in await failure_of(server.call("echo", {}))
+    assert "disconnected" in await get_failure(call)
+    assert "its settings were changed" in await get_failure(server.call("echo", {}))
 
 
 async def test_a_command_that_dies_is_reported_with_its_stderr_and_restarted(
     mortal: McpServer,
 ) -> None:
-    failure = await failure_of(mortal.call("die", {}))
+    failure = await get_failure(mortal.call("die", {}))
     assert "disconnected (Segmentation fault, more or less)" in failure
     assert (await mortal.call("echo", {"text": "back"})).text == "back"
 
@@ -263,52 +265,58 @@ async def test_a_command_does_not_inherit_the_apps_environment(mortal: McpServer
     assert "OPENAI_API_KEY" not in names
 
 
-@pytest.mark.parametrize("kind", sampled(["http", "legacy-http"]))
+@pytest.mark.parametrize("kind", sample_params(["http", "legacy-http"]))
 async def test_a_server_killed_during_a_call_is_used_again_when_it_is_back(
     witness: Witness, kind: str
 ) -> None:
-    async with witness.http_server(kind) as first, connected(endpoint_of(first)) as server:
+    async with (
+        witness.http_server(kind) as first,
+        open_server(build_http_settings(first)) as server,
+    ):
         call = asyncio.create_task(server.call("slow", {"name": "e"}))
         await witness.until("running e")
         await first.kill()
-        assert "disconnected" in await failure_of(call)
-        failure = await failure_of(server.call("echo", {"text": "anyone?"}))
+        assert "disconnected" in await get_failure(call)
+        failure = await get_failure(server.call("echo", {"text": "anyone?"}))
         assert "can't be reached" in failure
         assert failure.endswith("The tool did not run.")
-        async with witness.http_server(kind, port_of(first)):
+        async with witness.http_server(kind, get_port(first)):
             assert (await server.call("echo", {"text": "back"})).text == "back"
 
 
 async def test_a_session_forgotten_by_the_server_is_reopened(witness: Witness) -> None:
-    async with witness.http_server("legacy-http") as first, connected(endpoint_of(first)) as server:
+    async with (
+        witness.http_server("legacy-http") as first,
+        open_server(build_http_settings(first)) as server,
+    ):
         await server.call("echo", {"text": "hello"})
         await first.kill()
-        async with witness.http_server("legacy-http", port_of(first)):
+        async with witness.http_server("legacy-http", get_port(first)):
             calls = [server.call("echo", {"text": text}) for text in ("one", "two")]
             assert [result.text for result in await asyncio.gather(*calls)] == ["one", "two"]
 
 
-def port_of(server: HttpServer) -> int:
+def get_port(server: HttpServer) -> int:
     return int(server.url.rsplit(":", 1)[1].split("/")[0])
 
 
 async def test_a_missing_command_is_reported() -> None:
-    async with connected(settings_of(Command(("/no/such/program",)))) as server:
-        failure = await failure_of(server.list_tools())
+    async with open_server(build_settings(Command(("/no/such/program",)))) as server:
+        failure = await get_failure(server.list_tools())
     assert "'/no/such/program' can't be run (No such file or directory)" in failure
 
 
 async def test_a_command_that_is_not_a_server_is_reported_with_its_stderr() -> None:
     script = "raise SystemExit('no module named wiki')"
-    async with connected(settings_of(Command((sys.executable, "-c", script)))) as server:
-        assert "no module named wiki" in await failure_of(server.list_tools())
+    async with open_server(build_settings(Command((sys.executable, "-c", script)))) as server:
+        assert "no module named wiki" in await get_failure(server.list_tools())
 
 
 async def test_connecting_to_a_silent_command_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chatapp.tools.connection.CONNECT_SECONDS", 0.3)
     silent = Command((sys.executable, "-c", "import sys; sys.stdin.read()"))
-    async with connected(settings_of(silent)) as server:
-        failure = await failure_of(server.call("echo", {}))
+    async with open_server(build_settings(silent)) as server:
+        failure = await get_failure(server.call("echo", {}))
     assert "can't be reached (it did not answer within 0" in failure
 
 
@@ -317,13 +325,13 @@ async def test_a_hanging_host_name_affects_only_its_own_server(
 ) -> None:
     """The event loop looks up names in only a few threads, which all servers would share."""
     monkeypatch.setattr(resolver, "LOOK_UP_SECONDS", 0.3)
-    go, known = threading.Event(), socket.getaddrinfo
+    go, getaddrinfo = threading.Event(), socket.getaddrinfo
     threads: list[str] = []
 
     def look_up(host: str, *args: Any, **options: Any) -> object:
         threads.append(threading.current_thread().name)
         assert host == "localhost" or go.wait(20)
-        return known("127.0.0.1", *args, **options)
+        return getaddrinfo("127.0.0.1", *args, **options)
 
     async with witness.http_server("http") as good:
         monkeypatch.setattr(socket, "getaddrinfo", look_up)
@@ -331,11 +339,11 @@ async def test_a_hanging_host_name_affects_only_its_own_server(
         hosts = [f"http://mcp{number}.example/mcp" for number in range(40)]
         async with AsyncExitStack() as stack:
             hanging = [
-                await stack.enter_async_context(connected(settings_of(HttpEndpoint(url))))
+                await stack.enter_async_context(open_server(build_settings(HttpEndpoint(url))))
                 for url in hosts
             ]
-            failing = [asyncio.create_task(failure_of(server.list_tools())) for server in hanging]
-            async with connected(settings_of(HttpEndpoint(by_name))) as server:
+            failing = [asyncio.create_task(get_failure(server.list_tools())) for server in hanging]
+            async with open_server(build_settings(HttpEndpoint(by_name))) as server:
                 assert await server.list_tools()
             for failure in await asyncio.gather(*failing):
                 assert "because its name server does not answer" in failure
@@ -381,8 +389,11 @@ async def answering(head: str, body: bytes = b"") -> AsyncIterator[str]:
 async def test_a_server_that_is_not_a_tool_server_is_reported(
     head: str, body: bytes, message: str
 ) -> None:
-    async with answering(head, body) as url, connected(settings_of(HttpEndpoint(url))) as server:
-        assert message in await failure_of(server.list_tools())
+    async with (
+        answering(head, body) as url,
+        open_server(build_settings(HttpEndpoint(url))) as server,
+    ):
+        assert message in await get_failure(server.list_tools())
 
 
 async def test_headers_are_sent() -> None:
@@ -395,6 +406,6 @@ async def test_headers_are_sent() -> None:
     async with await asyncio.start_server(refuse, "127.0.0.1", 0) as listener:
         url = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}/mcp"
         endpoint = HttpEndpoint(url, (("Authorization", "Bearer key"),))
-        async with connected(settings_of(endpoint)) as server:
-            await failure_of(server.list_tools())
+        async with open_server(build_settings(endpoint)) as server:
+            await get_failure(server.list_tools())
     assert b"\r\nauthorization: bearer key\r\n" in (await seen.get()).lower()

@@ -11,8 +11,8 @@ from chatapp.tools.tool import InvalidArguments, brief, check_arguments, name_fo
 ACCEPTED = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
-def nested(depth: int) -> dict[str, object]:
-    return {"deeper": nested(depth - 1)} if depth else {}
+def nest_objects(depth: int) -> dict[str, object]:
+    return {"deeper": nest_objects(depth - 1)} if depth else {}
 
 
 @pytest.mark.parametrize(
@@ -52,16 +52,16 @@ def test_a_definition_changes_with_what_the_server_says() -> None:
 
 
 def test_a_result_within_the_limit_is_whole() -> None:
-    assert ToolResult.bounded("über", 5) == ToolResult("über")
+    assert ToolResult.from_text("über", 5) == ToolResult("über")
 
 
 def test_a_longer_result_is_cut_between_characters_with_a_note() -> None:
-    result = ToolResult.bounded("üüü", 3)
+    result = ToolResult.from_text("üüü", 3)
     assert result.text == "ü\n\n[The result was cut: it has 6 bytes, the limit is 3.]"
 
 
 def test_a_result_contains_nothing_that_a_database_rejects() -> None:
-    assert ToolResult.bounded("a\0b\udc00", 100).text == "a\N{REPLACEMENT CHARACTER}b?"
+    assert ToolResult.from_text("a\0b\udc00", 100).text == "a\N{REPLACEMENT CHARACTER}b?"
 
 
 def test_a_long_description_is_cut() -> None:
@@ -70,7 +70,7 @@ def test_a_long_description_is_cut() -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [nested(65), {"a": float("nan")}, {"a": [float("inf")]}, {"a": "\ud800"}, {"\ud800": 1}],
+    [nest_objects(65), {"a": float("nan")}, {"a": [float("inf")]}, {"a": "\ud800"}, {"\ud800": 1}],
 )
 def test_arguments_that_json_cannot_express_are_rejected(arguments: dict[str, object]) -> None:
     with pytest.raises(InvalidArguments):
@@ -78,4 +78,4 @@ def test_arguments_that_json_cannot_express_are_rejected(arguments: dict[str, ob
 
 
 def test_arguments_that_json_can_express_are_accepted() -> None:
-    check_arguments({"a": [1, 2.5, None, "ü\0"], "b": nested(60)})
+    check_arguments({"a": [1, 2.5, None, "ü\0"], "b": nest_objects(60)})

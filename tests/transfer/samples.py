@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, BinaryIO
 from zipfile import ZIP_DEFLATED, ZipFile
 
-from chatapp.transfer import Format, Report, Skipped, SourceChat, SourceMessage, detect, read
+from chatapp.transfer import Format, Report, Skipped, SourceChat, SourceMessage, detect, read_chats
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
 PNG_URL = "data:image/png;base64,iVBORw0KGgoAAAAAAAAAAAAAAAAAAAAAAAAAAA=="
@@ -17,7 +17,7 @@ def json_file(value: object) -> BinaryIO:
     return io.BytesIO(json.dumps(value).encode())
 
 
-def zipped(members: Mapping[str, object]) -> BinaryIO:
+def build_zip(members: Mapping[str, object]) -> BinaryIO:
     """Return a ZIP; values that are not bytes become JSON."""
     file = io.BytesIO()
     with ZipFile(file, "w", ZIP_DEFLATED) as archive:
@@ -29,9 +29,9 @@ def zipped(members: Mapping[str, object]) -> BinaryIO:
 
 def read_all(*files: BinaryIO) -> tuple[list[SourceChat], Report]:
     report = Report()
-    found = list(read(files, detect(files), report))
-    assert report.found == len(found)
-    return [one for one in found if isinstance(one, SourceChat)], report
+    entries = list(read_chats(files, detect(files), report))
+    assert report.entry_count == len(entries)
+    return [entry for entry in entries if isinstance(entry, SourceChat)], report
 
 
 def only(*files: BinaryIO) -> SourceChat:
@@ -40,19 +40,19 @@ def only(*files: BinaryIO) -> SourceChat:
     return chats[0]
 
 
-def skipped(*files: BinaryIO) -> Skipped:
+def read_skipped(*files: BinaryIO) -> Skipped:
     report = read_all(*files)[1]
     assert len(report.skipped) == 1
     return report.skipped[0]
 
 
 def by_id(chat: SourceChat) -> dict[str, SourceMessage]:
-    return {one.source_id: one for one in chat.messages}
+    return {message.source_id: message for message in chat.messages}
 
 
 def outline(chat: SourceChat) -> list[tuple[str, str | None, str]]:
     """Return each message's id, its parent's, and its text."""
-    return [(one.source_id, one.parent, one.content) for one in chat.messages]
+    return [(message.source_id, message.parent, message.content) for message in chat.messages]
 
 
 # ChatGPT
@@ -82,7 +82,7 @@ def gpt_chat(
         id: {
             "id": id,
             "parent": parent,
-            "children": [one for one, above, _ in nodes if above == id],
+            "children": [child for child, above, _ in nodes if above == id],
             "message": message,
         }
         for id, parent, message in nodes
@@ -122,17 +122,17 @@ def claude_chat(messages: Sequence[Mapping[str, Any]], **others: Any) -> dict[st
         "updated_at": "2025-10-09T09:00:00Z",
         "account": {"uuid": "someone"},
         "chat_messages": [
-            {"created_at": "2025-10-09T08:53:20Z", "attachments": [], "files": [], **one}
-            for one in messages
+            {"created_at": "2025-10-09T08:53:20Z", "attachments": [], "files": [], **claude_message}
+            for claude_message in messages
         ],
         **others,
     }
 
 
 def claude_turn(**others: Any) -> dict[str, Any]:
-    said = {"type": "text", "text": "The wind lifts them.", "citations": []}
+    text_block = {"type": "text", "text": "The wind lifts them.", "citations": []}
     prompt = {"uuid": "h1", "sender": "human", "text": "Why do kites fly?", "content": []}
-    reply = {"uuid": "r1", "sender": "assistant", "text": "", "content": [said]}
+    reply = {"uuid": "r1", "sender": "assistant", "text": "", "content": [text_block]}
     return claude_chat([prompt, reply], **others)
 
 
@@ -142,8 +142,8 @@ def claude_turn(**others: Any) -> dict[str, Any]:
 def webui_chat(messages: Mapping[str, Mapping[str, Any]], **others: Any) -> dict[str, Any]:
     """Return a row; each message gets its id and a time."""
     stored = {
-        id: {"id": id, "timestamp": NOON + number, "childrenIds": [], **one}
-        for number, (id, one) in enumerate(messages.items())
+        id: {"id": id, "timestamp": NOON + number, "childrenIds": [], **webui_message}
+        for number, (id, webui_message) in enumerate(messages.items())
     }
     content = {
         "title": "Tea",
@@ -177,12 +177,12 @@ def webui_turn(**others: Any) -> dict[str, Any]:
 # LibreChat
 
 
-def libre_message(id: str, parent: str, said: str, *, by_user: bool, **others: Any) -> Any:
+def libre_message(id: str, parent: str, text: str, *, by_user: bool, **others: Any) -> Any:
     return {
         "messageId": id,
         "parentMessageId": parent,
         "conversationId": "l-1",
-        "text": said,
+        "text": text,
         "sender": "User" if by_user else "GPT-5",
         "isCreatedByUser": by_user,
         "createdAt": "2025-10-09T08:53:20.000Z",
@@ -272,13 +272,13 @@ def libre_turn(**others: Any) -> dict[str, Any]:
 # Grok
 
 
-def grok_message(id: str, parent: str | None, sender: str, said: str, **others: Any) -> Any:
+def grok_message(id: str, parent: str | None, sender: str, text: str, **others: Any) -> Any:
     at = {"$date": {"$numberLong": str(NOON * 1000)}}
     return {
         "response": {
             "_id": id,
             "conversation_id": "g-1",
-            "message": said,
+            "message": text,
             "sender": sender,
             "create_time": at,
             "parent_response_id": parent,
@@ -322,13 +322,13 @@ def gemini_turn(**others: Any) -> dict[str, Any]:
 # llama.cpp
 
 
-def llama_message(id: str, parent: str | None, role: str, said: str, **others: Any) -> Any:
+def llama_message(id: str, parent: str | None, role: str, text: str, **others: Any) -> Any:
     return {
         "id": id,
         "convId": "ll-1",
         "type": "text",
         "role": role,
-        "content": said,
+        "content": text,
         "parent": parent,
         "children": [],
         "timestamp": NOON * 1000 + int(id),
@@ -351,8 +351,8 @@ def llama_turn(**others: Any) -> dict[str, Any]:
 # Chatbox
 
 
-def chatbox_message(id: str, role: str, said: str, **others: Any) -> dict[str, Any]:
-    parts = [{"type": "text", "text": said}]
+def chatbox_message(id: str, role: str, text: str, **others: Any) -> dict[str, Any]:
+    parts = [{"type": "text", "text": text}]
     return {"id": id, "role": role, "contentParts": parts, "timestamp": NOON * 1000, **others}
 
 

@@ -20,11 +20,11 @@ from chatapp.transfer import (
     Skipped,
     SourceChat,
     Unreadable,
-    chunks_of,
     detect,
-    read,
+    read_chats,
+    read_chunks,
 )
-from tests.support.profile import scaled
+from tests.support.profile import choose_size
 from tests.transfer import samples
 from tests.transfer.samples import TURNS
 
@@ -78,24 +78,24 @@ ANY = st.recursive(
 
 def places(value: Any) -> list[tuple[Any, Any]]:
     """Return each place in JSON: the container, and the key or index."""
-    found: list[tuple[Any, Any]] = []
+    all_places: list[tuple[Any, Any]] = []
     keys = (
         value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
     )
     for key in keys:
-        found += [(value, key), *places(value[key])]
-    return found
+        all_places += [(value, key), *places(value[key])]
+    return all_places
 
 
 def texts_in(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        for name, one in value.items():
-            yield from (*texts_in(name), *texts_in(one))
+        for name, child in value.items():
+            yield from (*texts_in(name), *texts_in(child))
     elif isinstance(value, tuple | list):
-        for one in value:
-            yield from texts_in(one)
+        for child in value:
+            yield from texts_in(child)
     elif is_dataclass(value) and not isinstance(value, type):
         for field in fields(value):
             if field.name != "content" or isinstance(getattr(value, field.name), str):
@@ -107,20 +107,20 @@ def check(chat: SourceChat) -> None:
     for text in texts_in(chat):
         assert "\0" not in text
         text.encode()
-    own = [asdict(chat.own), *(asdict(one.own) for one in chat.messages)]
+    own = [asdict(chat.own), *(asdict(message.own) for message in chat.messages)]
     json.dumps([chat.parameters, *own], allow_nan=False, default=datetime.isoformat)
     roles: dict[str | None, str] = {None: "assistant"}
-    for one in chat.messages:
-        assert {one.role, roles[one.parent]} == {"user", "assistant"}
-        assert one.source_id not in roles
-        assert one.rounds
-        assert (one.ending is None) == (one.role == "user")
-        assert one.created_at is None or isinstance(one.created_at, datetime)
-        roles[one.source_id] = one.role
-        for file in one.files:
+    for message in chat.messages:
+        assert {message.role, roles[message.parent]} == {"user", "assistant"}
+        assert message.source_id not in roles
+        assert message.rounds
+        assert (message.ending is None) == (message.role == "user")
+        assert message.created_at is None or isinstance(message.created_at, datetime)
+        roles[message.source_id] = message.role
+        for file in message.files:
             assert bool(file.content) != bool(file.missing)
             if file.content:
-                b"".join(chunks_of(file))
+                b"".join(read_chunks(file))
     assert chat.active_leaf in roles
     assert chat.title
     assert chat.source_id
@@ -129,14 +129,14 @@ def check(chat: SourceChat) -> None:
 def read_any(data: bytes, format: Format | None = None) -> list[SourceChat | Skipped]:
     file = io.BytesIO(data)
     report = Report()
-    found = list(read([file], format or detect([file]), report))
-    assert report.found == len(found)
-    for one in found:
-        if isinstance(one, SourceChat):
-            check(one)
+    entries = list(read_chats([file], format or detect([file]), report))
+    assert report.entry_count == len(entries)
+    for entry in entries:
+        if isinstance(entry, SourceChat):
+            check(entry)
         else:
-            assert one.reason.endswith(".")
-    return found
+            assert entry.reason.endswith(".")
+    return entries
 
 
 @pytest.mark.parametrize("format", Format)
@@ -148,9 +148,9 @@ def test_any_value_at_any_place_is_survived(format: Format, data: st.DataObject)
         container, key = data.draw(st.sampled_from(places(chat)))
         container[key] = data.draw(ANY)
     good = TURNS[format]()
-    found = read_any(json.dumps([chat, good]).encode("utf-8", "surrogatepass"), format)
-    assert len(found) == 2
-    assert isinstance(found[1], SourceChat)
+    entries = read_any(json.dumps([chat, good]).encode("utf-8", "surrogatepass"), format)
+    assert len(entries) == 2
+    assert isinstance(entries[1], SourceChat)
 
 
 @given(ANY)
@@ -214,7 +214,7 @@ def test_long_runs_within_a_text_are_read_in_linear_time(
 
 
 def check_time(format: Format, repeated: str, before: str = "", after: str = "") -> None:
-    length, seconds = scaled((100_000, 1.5), (300_000, 5.0))
+    length, seconds = choose_size((100_000, 1.5), (300_000, 5.0))
     text = before + repeated * (length // len(repeated)) + after
     chat = TURNS[format]()
     for container, key in places(chat):
@@ -252,16 +252,18 @@ def test_what_was_shown_is_in_the_record_and_nothing_is_joined_by_spaces(
     gpt["u1"]["message"]["content"]["parts"] = prompts
     gpt["a1"]["message"]["content"]["parts"] = replies
     webui = samples.webui_turn()
-    said = webui["chat"]["history"]["messages"]
-    said["u"]["content"] = [{"type": "text", "text": one} for one in prompts]
-    said["a"]["output"] = [{"type": "message", "content": [{"text": one}]} for one in replies]
+    webui_messages = webui["chat"]["history"]["messages"]
+    webui_messages["u"]["content"] = [{"type": "text", "text": piece} for piece in prompts]
+    webui_messages["a"]["output"] = [
+        {"type": "message", "content": [{"text": piece}]} for piece in replies
+    ]
     libre = samples.libre_turn()
     claude = samples.claude_turn()
     for messages in (libre["messages"], claude["chat_messages"]):
         for message, texts in zip(messages, (prompts, replies), strict=True):
-            message["content"] = [{"type": "text", "text": one} for one in texts]
+            message["content"] = [{"type": "text", "text": piece} for piece in texts]
     own = samples.own_turn()
     own["messages"][0]["content"], own["messages"][1]["content"] = joined
     for chat in ({**samples.gpt_turn(), "mapping": gpt}, webui, libre, claude, own):
-        found = samples.only(samples.json_file([chat]))
-        assert (found.messages[0].content, found.messages[1].content) == joined
+        source_chat = samples.only(samples.json_file([chat]))
+        assert (source_chat.messages[0].content, source_chat.messages[1].content) == joined

@@ -12,8 +12,8 @@ from tests.transfer.samples import (
 
 
 def test_a_chat_with_its_fields() -> None:
-    found, report = read_all(json_file(chatbox_turn()))
-    chat = found[0]
+    chats, report = read_all(json_file(chatbox_turn()))
+    chat = chats[0]
     assert outline(chat) == [("b1", None, "Is it raining?"), ("b2", "b1", "I can't see that.")]
     assert (chat.source, chat.source_id, chat.title, chat.is_pinned) == (
         "chatbox",
@@ -34,8 +34,8 @@ def test_threads_are_chats_and_forks_are_branches() -> None:
     other = [chatbox_message("b3", "assistant", "No.")]
     forks = {"b1": {"position": 0, "lists": [{"messages": []}, {"messages": other}]}}
     chats, _ = read_all(json_file(chatbox_turn(threads=[thread], messageForksHash=forks)))
-    assert [one.title for one in chats] == ["Rain", "Before"]
-    assert [(one.source_id, one.parent) for one in chats[0].messages] == [
+    assert [chat.title for chat in chats] == ["Rain", "Before"]
+    assert [(message.source_id, message.parent) for message in chats[0].messages] == [
         ("b1", None),
         ("b2", "b1"),
         ("b3", "b1"),
@@ -65,5 +65,5 @@ def test_parts_of_a_reply() -> None:
     ]
     assert reply.content.startswith("Yes.\n\n```json")
     assert (reply.ending, reply.error) == (Ending.FAILED, "Cut off")
-    assert [one.name for one in reply.files] == ["image"]
+    assert [file.name for file in reply.files] == ["image"]
     assert chat.left_out == {"unknown part (new)": 1}

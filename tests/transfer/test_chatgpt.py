@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chatapp.transfer import Damaged, SourceFeedback, chunks_of
+from chatapp.transfer import Damaged, SourceFeedback, read_chunks
 from chatapp.transfer.formats.parts import DAMAGED_MESSAGE, NO_ROLE
 from chatapp.transfer.tree import DANGLING
 from chatapp.upstream.wire.reply import Ending
@@ -13,6 +13,7 @@ from chatapp.upstream.wire.sources import Source
 from tests.transfer.samples import (
     NOON,
     PNG,
+    build_zip,
     by_id,
     gpt_chat,
     gpt_message,
@@ -21,12 +22,11 @@ from tests.transfer.samples import (
     only,
     outline,
     read_all,
-    skipped,
-    zipped,
+    read_skipped,
 )
 
 
-def reply_of(*messages: dict[str, Any], **others: Any) -> Any:
+def read_reply(*messages: dict[str, Any], **others: Any) -> Any:
     """Return the reply that these messages after a prompt become."""
     nodes: list[Any] = [("u", None, gpt_message("user", "Go"))]
     for number, message in enumerate(messages):
@@ -64,7 +64,9 @@ def test_a_chat_with_its_fields() -> None:
 
 
 def test_parts_and_paragraphs_are_never_joined_by_spaces() -> None:
-    reply = reply_of(gpt_message("assistant", {"content_type": "text", "parts": ["- a", "- b\n"]}))
+    reply = read_reply(
+        gpt_message("assistant", {"content_type": "text", "parts": ["- a", "- b\n"]})
+    )
     assert reply.content == "- a\n\n- b\n"
 
 
@@ -79,7 +81,12 @@ def test_links_follow_parents_and_children_only_order_siblings() -> None:
     )
     chat["mapping"]["u1"]["children"] = ["a2", "a1"]
     chat["mapping"]["a1"]["children"] = []
-    assert [one.source_id for one in only(json_file([chat])).messages] == ["u1", "a2", "a1", "u2"]
+    assert [message.source_id for message in only(json_file([chat])).messages] == [
+        "u1",
+        "a2",
+        "a1",
+        "u2",
+    ]
 
 
 def test_hidden_messages_are_left_out_and_their_children_take_their_place() -> None:
@@ -94,9 +101,9 @@ def test_hidden_messages_are_left_out_and_their_children_take_their_place() -> N
             ("a", "m", gpt_message("assistant", "Hi")),
         ]
     )
-    found = only(json_file([chat]))
-    assert outline(found) == [("u", None, "Hello"), ("a", "u", "Hi")]
-    assert found.left_out == {"hidden message": 3}
+    source_chat = only(json_file([chat]))
+    assert outline(source_chat) == [("u", None, "Hello"), ("a", "u", "Hi")]
+    assert source_chat.left_out == {"hidden message": 3}
 
 
 def test_custom_instructions_become_the_system_prompt() -> None:
@@ -124,7 +131,7 @@ def test_thoughts_tools_and_answer_become_one_reply() -> None:
     code = {"content_type": "code", "language": "python", "text": "print(1 + 1)"}
     output = {"content_type": "execution_output", "text": "2"}
     recap = {"content_type": "reasoning_recap", "content": "Thought for 1m 3s"}
-    reply = reply_of(
+    reply = read_reply(
         gpt_message("assistant", thoughts),
         gpt_message("assistant", "I'll calculate.", channel="commentary"),
         gpt_message("assistant", code, recipient="python"),
@@ -142,7 +149,7 @@ def test_thoughts_tools_and_answer_become_one_reply() -> None:
 
 def test_code_for_the_reader_is_a_code_block() -> None:
     content = {"content_type": "code", "language": "python", "text": 'x = """```"""'}
-    assert reply_of(gpt_message("assistant", content)).content == (
+    assert read_reply(gpt_message("assistant", content)).content == (
         '````python\nx = """```"""\n````'
     )
 
@@ -154,7 +161,7 @@ def test_a_page_that_was_read_is_a_result_and_a_source() -> None:
         "title": "Resting",
         "text": "Let it rest.",
     }
-    reply = reply_of(
+    reply = read_reply(
         gpt_message("assistant", '{"q": "dough"}', recipient="web.run"),
         gpt_message("tool", page, name="web.run", weight=0),
         gpt_message("assistant", "Rest it."),
@@ -165,7 +172,7 @@ def test_a_page_that_was_read_is_a_result_and_a_source() -> None:
 
 def test_a_tool_that_failed_says_so() -> None:
     error = {"content_type": "system_error", "name": "Denied", "text": "robots.txt"}
-    reply = reply_of(
+    reply = read_reply(
         gpt_message("assistant", "{}", recipient="web.run"), gpt_message("tool", error, name="web")
     )
     assert (reply.tool_runs[0].state, reply.tool_runs[0].result) == (
@@ -182,25 +189,25 @@ def test_marks_become_links_or_names_or_nothing() -> None:
         "items": [{"title": "Dough [2]", "url": "https://a.example/x_(y)"}],
     }
     unsafe = {"matched_text": "\ue200cite\ue202turn1\ue201", "url": "javascript:alert(1)"}
-    said = (
+    marked_text = (
         f'\ue203Rest it.\ue204{cited} In \ue200entity\ue202["city","Lisbon","Portugal"]\ue201 too.'
         "\ue200cite\ue202turn1\ue201\ue200navlist\ue202x\ue201【4:0†source】 【not a mark】"
         ' Also entity["city","Porto","Portugal"].'
     )
     metadata = {"content_references": [reference, unsafe]}
-    reply = reply_of(gpt_message("assistant", said, metadata=metadata))
+    reply = read_reply(gpt_message("assistant", marked_text, metadata=metadata))
     assert reply.content == (
         "Rest it. ([Dough \\[2\\]](<https://a.example/x_(y)>)) In Lisbon too. 【not a mark】"
         " Also Porto."
     )
-    assert [one.url for one in reply.sources] == ["https://a.example/x_(y)"]
+    assert [source.url for source in reply.sources] == ["https://a.example/x_(y)"]
 
 
 def test_citations_of_old_exports_become_links() -> None:
-    said = "See 【1†source】 and 【2†source】."
+    cited_text = "See 【1†source】 and 【2†source】."
     about = {"type": "webpage", "title": "One", "url": "https://one.example/"}
     citations = [{"start_ix": 4, "end_ix": 14, "metadata": about}, {"start_ix": "x"}, None]
-    reply = reply_of(gpt_message("assistant", said, metadata={"citations": citations}))
+    reply = read_reply(gpt_message("assistant", cited_text, metadata={"citations": citations}))
     assert reply.content == "See  ([One](https://one.example/)) and ."
 
 
@@ -215,11 +222,11 @@ def test_citations_of_old_exports_become_links() -> None:
     ],
 )
 def test_endings(others: dict[str, Any], ending: Ending) -> None:
-    assert reply_of(gpt_message("assistant", "So", **others)).ending is ending
+    assert read_reply(gpt_message("assistant", "So", **others)).ending is ending
 
 
 def test_the_model_of_the_chat_counts_if_the_message_has_none() -> None:
-    reply = reply_of(gpt_message("assistant", "So", metadata={}), default_model_slug="gpt-4o")
+    reply = read_reply(gpt_message("assistant", "So", metadata={}), default_model_slug="gpt-4o")
     assert reply.model == "gpt-4o"
 
 
@@ -249,7 +256,7 @@ def images() -> dict[str, Any]:
 
 
 def test_files_are_found_in_the_zip_by_their_ids() -> None:
-    file = zipped(
+    file = build_zip(
         {
             "export/conversations.json": [images()],
             "export/file_00ab.dat": PNG,
@@ -263,29 +270,29 @@ def test_files_are_found_in_the_zip_by_their_ids() -> None:
     dog, gone, cat, notes = chat.messages[0].files
     assert (dog.name, cat.name, notes.name) == ("my-dog.png", "cat.png", "notes.txt")
     assert (cat.media_type, cat.size) == ("image/png", len(PNG))
-    assert [b"".join(chunks_of(one)) for one in (dog, cat, notes)] == [
+    assert [b"".join(read_chunks(source_file)) for source_file in (dog, cat, notes)] == [
         b"dog",
         PNG,
         b"rest the dough",
     ]
     assert gone.missing == "The export does not contain this file."
     with pytest.raises(Damaged, match="does not contain"):
-        next(chunks_of(gone))
+        next(read_chunks(gone))
     assert chat.messages[0].content == "Look at these."
     assert chat.left_out == {"sound": 1}
 
 
 def test_a_file_may_be_in_another_part_of_the_export() -> None:
-    first = zipped({"conversations-000.json": [images()], "chat.html": b"<html>"})
-    second = zipped({"conversations-001.json": [gpt_turn()], "file_00ab.dat": PNG})
+    first = build_zip({"conversations-000.json": [images()], "chat.html": b"<html>"})
+    second = build_zip({"conversations-001.json": [gpt_turn()], "file_00ab.dat": PNG})
     chats, report = read_all(first, second)
     assert len(chats) == 2
-    assert b"".join(chunks_of(chats[0].messages[0].files[2])) == PNG
-    assert (report.found, report.readable) == (2, 2)
+    assert b"".join(read_chunks(chats[0].messages[0].files[2])) == PNG
+    assert (report.entry_count, report.readable) == (2, 2)
 
 
 def test_without_the_zip_files_are_missing() -> None:
-    assert {one.content for one in only(json_file([images()])).messages[0].files} == {None}
+    assert {file.content for file in only(json_file([images()])).messages[0].files} == {None}
 
 
 def test_charts_of_python_belong_to_the_reply() -> None:
@@ -298,15 +305,15 @@ def test_charts_of_python_belong_to_the_reply() -> None:
             ("t", "c", gpt_message("tool", output, metadata={"aggregate_result": result})),
         ]
     )
-    found = only(zipped({"conversations.json": [chat], "file-Plot.png": PNG}))
-    assert b"".join(chunks_of(found.messages[1].files[0])) == PNG
-    assert found.messages[1].ending is Ending.COMPLETE
+    source_chat = only(build_zip({"conversations.json": [chat], "file-Plot.png": PNG}))
+    assert b"".join(read_chunks(source_chat.messages[1].files[0])) == PNG
+    assert source_chat.messages[1].ending is Ending.COMPLETE
 
 
 def test_thumbs_become_feedback() -> None:
     rating = {"message_id": "a1", "conversation_id": "chat-1", "rating": "thumbsDown"}
     members = {"conversations.json": [gpt_turn()], "message_feedback.json": [rating, None]}
-    reply = by_id(only(zipped(members)))["a1"]
+    reply = by_id(only(build_zip(members)))["a1"]
     assert reply.feedback == SourceFeedback("down")
 
 
@@ -315,8 +322,8 @@ def test_parts_of_the_export_are_read_in_order() -> None:
         f"conversations-00{number}.json": [gpt_turn(conversation_id=str(number))]
         for number in (1, 0, 2)
     }
-    chats, _ = read_all(zipped(members))
-    assert [one.source_id for one in chats] == ["0", "1", "2"]
+    chats, _ = read_all(build_zip(members))
+    assert [chat.source_id for chat in chats] == ["0", "1", "2"]
 
 
 def test_a_wrapped_list_is_read() -> None:
@@ -327,12 +334,12 @@ def test_damaged_chats_are_skipped_with_a_reason_and_the_others_read() -> None:
     file = json_file([gpt_turn(), {"title": "Empty", "id": "x"}, None, gpt_chat([], title="None")])
     chats, report = read_all(file)
     assert len(chats) == 1
-    assert [(one.label, one.reason) for one in report.skipped] == [
+    assert [(skipped_chat.label, skipped_chat.reason) for skipped_chat in report.skipped] == [
         ("Empty (entry 2)", "It has no messages."),
         ("entry 3", "It is a single value, not a chat."),
         ("None (entry 4)", "It has no messages."),
     ]
-    assert (report.found, report.readable, report.skipped_count) == (4, 1, 3)
+    assert (report.entry_count, report.readable, report.skipped_count) == (4, 1, 3)
 
 
 def test_wrong_types_and_dates_are_survived_and_counted() -> None:
@@ -343,24 +350,24 @@ def test_wrong_types_and_dates_are_survived_and_counted() -> None:
     mapping["bad"] = 7
     mapping["worse"] = {"parent": ["a1"], "message": "text"}
     mapping["odd"] = {"parent": "a1", "message": gpt_message("critic", "Hm")}
-    found = only(json_file([chat]))
-    assert outline(found)[1] == ("a1", "u1", "About an hour.")
-    assert found.left_out == {"date": 3}
-    assert [(one.reason, one.place) for one in found.damaged] == [
+    source_chat = only(json_file([chat]))
+    assert outline(source_chat)[1] == ("a1", "u1", "About an hour.")
+    assert source_chat.left_out == {"date": 3}
+    assert [(damage.reason, damage.place) for damage in source_chat.damaged] == [
         (DAMAGED_MESSAGE, "message bad"),
         (DAMAGED_MESSAGE, "message worse"),
         (NO_ROLE, "message odd"),
     ]
-    assert found.notes == (DANGLING,)
-    assert found.created_at == found.messages[0].created_at
+    assert source_chat.notes == (DANGLING,)
+    assert source_chat.created_at == source_chat.messages[0].created_at
 
 
 def test_texts_can_be_stored() -> None:
     chat = gpt_turn(title="A\0 \ud800b", id="i\0d", conversation_id=None)
     chat["mapping"]["a1"]["message"]["content"]["parts"] = ["nul\0 and \ud83d half"]
-    found = only(json_file([chat]))
-    assert (found.title, found.source_id) == ("A �b", "id")
-    assert found.messages[1].content == "nul and � half"
+    source_chat = only(json_file([chat]))
+    assert (source_chat.title, source_chat.source_id) == ("A �b", "id")
+    assert source_chat.messages[1].content == "nul and � half"
 
 
 def test_a_chat_without_an_id_gets_the_same_one_each_time() -> None:
@@ -370,6 +377,6 @@ def test_a_chat_without_an_id_gets_the_same_one_each_time() -> None:
     }
     assert len(ids) == 1
     assert (
-        skipped(json_file([gpt_turn(), gpt_chat([], id="e", conversation_id=None)])).source_id
+        read_skipped(json_file([gpt_turn(), gpt_chat([], id="e", conversation_id=None)])).source_id
         == "e"
     )

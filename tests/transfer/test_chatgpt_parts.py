@@ -6,14 +6,14 @@ import pytest
 
 from chatapp.transfer.formats.parts import ALL_DAMAGED, DAMAGED_MESSAGE
 from tests.transfer.samples import (
+    build_zip,
     gpt_chat,
     gpt_message,
     gpt_turn,
     json_file,
     only,
     read_all,
-    skipped,
-    zipped,
+    read_skipped,
 )
 
 PICTURE = {
@@ -62,7 +62,7 @@ def test_a_missing_picture_is_one_file_wherever_it_is_named() -> None:
         ("b", "a", gpt_message("assistant", again)),
     ]
     prompt, reply = only(json_file([gpt_chat(nodes)])).messages
-    assert [one.name for one in prompt.files] == ["receipt.png"]
+    assert [file.name for file in prompt.files] == ["receipt.png"]
     assert reply.files == prompt.files
     assert reply.files[0] is prompt.files[0]
 
@@ -81,7 +81,7 @@ def test_attachments_without_ids_stay_apart() -> None:
     attached = {"attachments": [{"name": "a.txt"}, {"name": "b.txt"}]}
     nodes = [("u", None, gpt_message("user", "Look", metadata=attached))]
     files = only(json_file([gpt_chat(nodes)])).messages[0].files
-    assert [one.name for one in files] == ["a.txt", "b.txt"]
+    assert [file.name for file in files] == ["a.txt", "b.txt"]
 
 
 def test_the_prompt_of_a_generated_picture_is_kept() -> None:
@@ -93,7 +93,7 @@ def test_the_prompt_of_a_generated_picture_is_kept() -> None:
     ]
     reply = only(json_file([gpt_chat(nodes)])).messages[1]
     assert reply.content == "Image prompt: a cat, watercolour\n\nHere."
-    assert [one.name for one in reply.files] == ["file_gone"]
+    assert [file.name for file in reply.files] == ["file_gone"]
 
 
 @pytest.mark.parametrize(
@@ -107,8 +107,8 @@ def test_the_prompt_of_a_generated_picture_is_kept() -> None:
 )
 def test_projects_get_their_names_wherever_the_export_has_them(members: dict[str, Any]) -> None:
     chats = {"conversations.json": [gpt_turn(conversation_template_id="g-p-1")]}
-    found, report = read_all(zipped(chats | members))
-    assert (found[0].folder_id, found[0].folder, report.notes) == ("g-p-1", "Taxes", [])
+    chats_read, report = read_all(build_zip(chats | members))
+    assert (chats_read[0].folder_id, chats_read[0].folder, report.notes) == ("g-p-1", "Taxes", [])
 
 
 def test_the_name_of_a_file_in_a_project_is_not_its_name() -> None:
@@ -116,7 +116,7 @@ def test_the_name_of_a_file_in_a_project_is_not_its_name() -> None:
         "conversations.json": [gpt_turn(conversation_template_id="g-p-1")],
         "library_files.json": [{"id": "file-1", "project_id": "g-p-1", "name": "a.pdf"}],
     }
-    assert only(zipped(members)).folder == ""
+    assert only(build_zip(members)).folder == ""
 
 
 def test_a_chat_may_name_its_project() -> None:
@@ -128,8 +128,8 @@ def test_only_the_root_may_have_no_message() -> None:
     chat = gpt_turn()
     chat["mapping"]["lost"] = {"id": "lost", "parent": "a1", "children": []}
     chat["mapping"]["bare"] = {"parent": "a1", "message": gpt_message("user", None)}
-    found = only(json_file([chat]))
-    assert [(one.reason, one.place) for one in found.damaged] == [
+    source_chat = only(json_file([chat]))
+    assert [(damage.reason, damage.place) for damage in source_chat.damaged] == [
         (DAMAGED_MESSAGE, "message lost"),
         (DAMAGED_MESSAGE, "message bare"),
     ]
@@ -138,4 +138,4 @@ def test_only_the_root_may_have_no_message() -> None:
 def test_a_chat_with_damaged_messages_only_says_so() -> None:
     chat = gpt_chat([("u", None, None)], title="Lost")
     chat["mapping"]["u"] = 5
-    assert skipped(json_file([gpt_turn(), chat])).reason == ALL_DAMAGED
+    assert read_skipped(json_file([gpt_turn(), chat])).reason == ALL_DAMAGED

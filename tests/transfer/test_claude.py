@@ -5,25 +5,27 @@ from typing import Any
 
 import pytest
 
-from chatapp.transfer import chunks_of
+from chatapp.transfer import read_chunks
 from chatapp.transfer.formats.claude_projects import IS_MEMORY, IS_PROJECT
 from chatapp.transfer.formats.parts import DAMAGED_MESSAGE, NO_ROLE
 from chatapp.transfer.tree import NO_PARENT
 from chatapp.upstream.wire.reply import Ending
 from chatapp.upstream.wire.sources import Source
 from tests.transfer.samples import (
+    build_zip,
     claude_chat,
     claude_turn,
     json_file,
     only,
     outline,
     read_all,
-    zipped,
 )
 
 
-def said(uuid: str, sender: str, *content: object, **others: Any) -> dict[str, Any]:
-    blocks = [{"type": "text", "text": one} if isinstance(one, str) else one for one in content]
+def build_message(uuid: str, sender: str, *content: object, **others: Any) -> dict[str, Any]:
+    blocks = [
+        {"type": "text", "text": block} if isinstance(block, str) else block for block in content
+    ]
     return {"uuid": uuid, "sender": sender, "text": "", "content": blocks, **others}
 
 
@@ -40,23 +42,23 @@ def test_a_chat_with_its_fields() -> None:
 
 
 def test_messages_with_the_same_time_keep_the_order_of_the_array() -> None:
-    messages = [said(str(n), "assistant" if n % 2 else "human", f"{n}") for n in range(6)]
+    messages = [build_message(str(n), "assistant" if n % 2 else "human", f"{n}") for n in range(6)]
     chat = only(json_file([claude_chat(messages)]))
-    assert [one.content for one in chat.messages] == list("012345")
+    assert [message.content for message in chat.messages] == list("012345")
     assert chat.active_leaf == "5"
 
 
 def test_parents_make_branches() -> None:
     top = "00000000-0000-4000-8000-000000000000"
     messages = [
-        said("h1", "human", "one", parent_message_uuid=top),
-        said("r1", "assistant", "first", parent_message_uuid="h1"),
-        said("h2", "human", "two", parent_message_uuid="r1"),
-        said("r2", "assistant", "second", parent_message_uuid="h1"),
-        said("h3", "human", "edited", parent_message_uuid=top),
+        build_message("h1", "human", "one", parent_message_uuid=top),
+        build_message("r1", "assistant", "first", parent_message_uuid="h1"),
+        build_message("h2", "human", "two", parent_message_uuid="r1"),
+        build_message("r2", "assistant", "second", parent_message_uuid="h1"),
+        build_message("h3", "human", "edited", parent_message_uuid=top),
     ]
     chat = only(json_file([claude_chat(messages, current_leaf_message_uuid="h2")]))
-    assert [(one.source_id, one.parent) for one in chat.messages] == [
+    assert [(message.source_id, message.parent) for message in chat.messages] == [
         ("h1", None),
         ("r1", "h1"),
         ("h2", "r1"),
@@ -70,7 +72,7 @@ def test_thinking_tools_and_citations() -> None:
     cited = {"type": "text", "text": "Lift.", "citations": [{"url": "https://a.example/"}, {}]}
     page = {"type": "knowledge", "url": "https://b.example/", "title": "B", "text": "Wind."}
     hidden = {"type": "thinking", "thinking": "", "summaries": [{"summary": "Thought of air."}]}
-    message = said(
+    message = build_message(
         "r",
         "assistant",
         {"type": "thinking", "thinking": "Hm."},
@@ -83,7 +85,9 @@ def test_thinking_tools_and_citations() -> None:
         cited,
         stop_reason="max_tokens",
     )
-    reply = only(json_file([claude_chat([said("h", "human", "Why?"), message])])).messages[1]
+    reply = only(json_file([claude_chat([build_message("h", "human", "Why?"), message])])).messages[
+        1
+    ]
     assert reply.rounds[0].reasoning == "Hm.\n\nThought of air."
     assert [(run.name, run.arguments, run.result, run.state) for run in reply.tool_runs] == [
         ("web_search", '{"q": "kites"}', "Wind.", "done"),
@@ -96,12 +100,12 @@ def test_thinking_tools_and_citations() -> None:
 def test_extracted_text_is_a_file_and_others_are_missing() -> None:
     attached = {"file_name": "a.pdf", "file_size": 9, "file_type": "pdf", "extracted_content": "é"}
     message = {
-        **said("h", "human", "Read"),
+        **build_message("h", "human", "Read"),
         "attachments": [attached, {"file_name": "b.zip"}],
         "files": [{"file_name": "c.png"}],
     }
     text, empty, image = only(json_file([claude_chat([message])])).messages[0].files
-    assert (text.name, text.media_type, b"".join(chunks_of(text))) == (
+    assert (text.name, text.media_type, b"".join(read_chunks(text))) == (
         "a.pdf",
         "text/plain",
         b"\xc3\xa9",
@@ -116,32 +120,37 @@ def test_projects_have_their_names_from_the_zip() -> None:
         "projects.json": [{"uuid": "p-1", "name": "Toys"}, None],
         "users.json": [{"uuid": "someone"}],
     }
-    assert only(zipped(members)).folder == "Toys"
+    assert only(build_zip(members)).folder == "Toys"
 
 
 def test_a_message_whose_parent_is_missing_is_kept_and_named() -> None:
     messages = [
-        said("h1", "human", "one", parent_message_uuid="the start"),
-        said("r1", "assistant", "first", parent_message_uuid="h1"),
-        said("h2", "human", "edited", parent_message_uuid="the start"),
-        said("h3", "human", "orphan", parent_message_uuid="gone"),
+        build_message("h1", "human", "one", parent_message_uuid="the start"),
+        build_message("r1", "assistant", "first", parent_message_uuid="h1"),
+        build_message("h2", "human", "edited", parent_message_uuid="the start"),
+        build_message("h3", "human", "orphan", parent_message_uuid="gone"),
     ]
     chat = only(json_file([claude_chat(messages)]))
     assert outline(chat)[2:] == [("h2", None, "edited"), ("h3", None, "orphan")]
-    assert [(one.reason, one.place) for one in chat.damaged] == [(NO_PARENT, "message h3")]
+    assert [(damage.reason, damage.place) for damage in chat.damaged] == [(NO_PARENT, "message h3")]
 
 
 def test_placeholders_of_blocks_are_never_shown() -> None:
     placeholder = "```\nThis block is not supported on your current device yet.\n```"
     run = {"type": "tool_use", "id": "t", "name": "artifacts", "input": {"content": "<p>"}}
     messages = [
-        said("h", "human", "Write"),
-        {**said("r", "assistant", run), "text": f"{placeholder}\n\n"},
-        said("h2", "human", "Again"),
-        {**said("r2", "assistant"), "text": f"Here.\n\n{placeholder}\n\nDone."},
+        build_message("h", "human", "Write"),
+        {**build_message("r", "assistant", run), "text": f"{placeholder}\n\n"},
+        build_message("h2", "human", "Again"),
+        {**build_message("r2", "assistant"), "text": f"Here.\n\n{placeholder}\n\nDone."},
     ]
     chat = only(json_file([claude_chat(messages)]))
-    assert [one.content for one in chat.messages] == ["Write", "", "Again", "Here.\n\nDone."]
+    assert [message.content for message in chat.messages] == [
+        "Write",
+        "",
+        "Again",
+        "Here.\n\nDone.",
+    ]
     assert chat.messages[1].tool_runs[0].arguments == '{"content": "<p>"}'
     assert chat.left_out == {"part that Claude's export does not contain": 1}
 
@@ -155,13 +164,13 @@ def test_placeholders_of_blocks_are_never_shown() -> None:
     ],
 )
 def test_what_was_spoken_is_read(block: dict[str, Any]) -> None:
-    chat = only(json_file([claude_chat([said("h", "human", block)])]))
+    chat = only(json_file([claude_chat([build_message("h", "human", block)])]))
     assert (chat.messages[0].content, chat.left_out) == ("Spoken.", {})
 
 
 def test_spoken_parts_without_a_transcript_are_named() -> None:
     block = {"type": "voice_note", "duration": 3}
-    chat = only(json_file([claude_chat([said("h", "human", block)])]))
+    chat = only(json_file([claude_chat([build_message("h", "human", block)])]))
     assert chat.left_out == {"unknown part (voice_note)": 1}
 
 
@@ -183,7 +192,7 @@ MEMORY = {"conversations_memory": "Likes kites.", "project_memories": {"p-1": "T
 )
 def test_projects_and_memories_are_named_with_how_many_there_are(members: dict[str, Any]) -> None:
     chats = {"conversations.json": [claude_turn()], "users.json": []}
-    assert read_all(zipped(chats | members))[1].notes == [
+    assert read_all(build_zip(chats | members))[1].notes == [
         "Documents of Claude's projects are not imported: 2 in “Toys”.",
         "Instructions of Claude's projects are not imported: “Toys”.",
         "What Claude remembers is not imported: text about your chats (1), text about a project"
@@ -193,15 +202,15 @@ def test_projects_and_memories_are_named_with_how_many_there_are(members: dict[s
 
 
 def test_projects_and_memories_may_be_in_another_zip() -> None:
-    chats = zipped({"conversations.json": [claude_turn(project_uuid="p-1")]})
-    found, report = read_all(chats, zipped({"projects/p-1.json": PROJECT}))
-    assert found[0].folder == "Toys"
+    chats = build_zip({"conversations.json": [claude_turn(project_uuid="p-1")]})
+    chats_read, report = read_all(chats, build_zip({"projects/p-1.json": PROJECT}))
+    assert chats_read[0].folder == "Toys"
     assert len(report.notes) == 2
 
 
 def test_projects_and_memories_alone_are_named() -> None:
     report = read_all(json_file([claude_turn()]), json_file([PROJECT]), json_file([MEMORY]))[1]
-    assert [one.reason for one in report.skipped] == [IS_PROJECT, IS_MEMORY]
+    assert [skipped_entry.reason for skipped_entry in report.skipped] == [IS_PROJECT, IS_MEMORY]
 
 
 @pytest.mark.parametrize("content", [None, "text", [None, 5, "x"], {"text": "x"}])
@@ -214,7 +223,7 @@ def test_odd_content_is_survived(content: object) -> None:
     chat = only(json_file([{**claude_chat([]), "chat_messages": messages}]))
     assert len(chat.messages) == 1
     assert chat.messages[0].content
-    assert [(one.reason, one.place) for one in chat.damaged] == [
+    assert [(damage.reason, damage.place) for damage in chat.damaged] == [
         (NO_ROLE, "message 2"),
         (DAMAGED_MESSAGE, "message 3"),
     ]

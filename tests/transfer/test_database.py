@@ -17,8 +17,8 @@ from chatapp.transfer import (
     Unreadable,
     database,
     detect,
-    people_of,
-    read,
+    read_chats,
+    read_people,
 )
 from tests.transfer.samples import outline, read_all, webui_turn
 
@@ -50,7 +50,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
     """Return a function that writes chats into a database, runs SQL, and opens the file."""
     opened: list[BinaryIO] = []
 
-    def stored(*chats: dict[str, Any], sql: str = "", schema: str = SCHEMA) -> BinaryIO:
+    def store_chats(*chats: dict[str, Any], sql: str = "", schema: str = SCHEMA) -> BinaryIO:
         path = tmp_path / "webui.db"
         with closing(sqlite3.connect(path)) as connection:
             connection.executescript(schema)
@@ -65,7 +65,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
         opened.append(path.open("rb"))
         return opened[-1]
 
-    yield stored
+    yield store_chats
     for file in opened:
         file.close()
 
@@ -82,7 +82,7 @@ def test_chats_with_the_names_of_folders_and_people(store: Store) -> None:
 
 def test_people_with_their_names_and_addresses(store: Store) -> None:
     sql = "INSERT INTO user VALUES ('you', NULL, 'You@Example.com'), (7, ' A  B ', '')"
-    assert people_of(store(sql=sql)) == {
+    assert read_people(store(sql=sql)) == {
         "me": SourcePerson("me", "Me", "me@example.com"),
         "you": SourcePerson("you", "", "You@Example.com"),
         "7": SourcePerson("7", "A B", ""),
@@ -98,7 +98,7 @@ def test_people_with_their_names_and_addresses(store: Store) -> None:
 )
 def test_an_odd_address_is_not_changed_into_another(store: Store, address: str) -> None:
     sql = f"UPDATE user SET email = {address}, name = printf('%1000000c', 'n')"  # noqa: S608
-    [person] = people_of(store(sql=sql)).values()
+    [person] = read_people(store(sql=sql)).values()
     assert person.address == ""
     assert len(person.name) <= 100
 
@@ -113,7 +113,7 @@ def test_an_odd_address_is_not_changed_into_another(store: Store, address: str) 
     ],
 )
 def test_people_are_only_read_from_a_table(store: Store, user: str) -> None:
-    assert people_of(store(sql=f"DROP TABLE user; {user}")) == {}
+    assert read_people(store(sql=f"DROP TABLE user; {user}")) == {}
 
 
 def test_messages_may_be_in_a_table_of_their_own(store: Store) -> None:
@@ -134,8 +134,8 @@ def test_messages_are_found_in_one_pass_without_an_index(
     rows = (f"('{chat['id']}-u', '{chat['id']}', 'user', '\"Green?\"')" for chat in chats)
     sql = f"INSERT INTO chat_message (id, chat_id, role, content) VALUES {','.join(rows)};"  # noqa: S608
     looks: list[int] = []
-    found = list(read([store(*chats, sql=sql)], Format.OPEN_WEBUI, watch=looks.append))
-    assert all(isinstance(chat, SourceChat) and len(chat.messages) == 1 for chat in found)
+    entries = list(read_chats([store(*chats, sql=sql)], Format.OPEN_WEBUI, watch=looks.append))
+    assert all(isinstance(chat, SourceChat) and len(chat.messages) == 1 for chat in entries)
     assert len(looks) < 200  # of a thousand steps; one pass takes 50, a thousand take 5,000
 
 
@@ -150,9 +150,9 @@ def test_reading_can_be_ended_in_the_middle_of_a_query(
     with pytest.raises(KeyError):
         detect([file], end)
     with pytest.raises(KeyError):
-        people_of(file, end)
+        read_people(file, end)
     with pytest.raises(KeyError):
-        list(read([file], Format.OPEN_WEBUI, watch=end))
+        list(read_chats([file], Format.OPEN_WEBUI, watch=end))
 
 
 def test_a_damaged_chat_does_not_stop_the_others(store: Store) -> None:
@@ -163,7 +163,7 @@ def test_a_damaged_chat_does_not_stop_the_others(store: Store) -> None:
         sql="UPDATE chat SET chat = '{' WHERE id = '1'; UPDATE chat SET chat = NULL WHERE id = '2'",
     )
     chats, report = read_all(file)
-    assert [one.source_id for one in chats] == ["3"]
+    assert [chat.source_id for chat in chats] == ["3"]
     assert report.skipped_count == 2
 
 
@@ -175,7 +175,7 @@ def test_a_chat_that_is_too_large_is_skipped(store: Store, monkeypatch: pytest.M
         sql="UPDATE chat SET chat = printf('%20000c', 'x') WHERE id = '1'",
     )
     chats, report = read_all(file)
-    assert [one.source_id for one in chats] == ["2"]
+    assert [chat.source_id for chat in chats] == ["2"]
     assert report.skipped[0].reason == "It is larger than 64 MB."
 
 
@@ -217,7 +217,7 @@ def test_the_file_stays_as_it_is(store: Store, tmp_path: Path) -> None:
     before = (tmp_path / "webui.db").read_bytes()
     read_all(file)
     assert (tmp_path / "webui.db").read_bytes() == before
-    assert [one.name for one in tmp_path.iterdir()] == ["webui.db"]
+    assert [path.name for path in tmp_path.iterdir()] == ["webui.db"]
 
 
 @pytest.mark.parametrize("cut", [20, 3000, 9000])

@@ -7,16 +7,25 @@ from typing import Any, BinaryIO
 
 import pytest
 
-from chatapp.transfer import Damaged, Format, Report, Unreadable, archive, chunks_of, detect, read
+from chatapp.transfer import (
+    Damaged,
+    Format,
+    Report,
+    Unreadable,
+    archive,
+    detect,
+    read_chats,
+    read_chunks,
+)
 from chatapp.transfer.reading import NOT_A_CHAT
 from tests.transfer.samples import (
     TURNS,
+    build_zip,
     claude_turn,
     gpt_turn,
     json_file,
     only,
     read_all,
-    zipped,
 )
 
 CHATS = {format: turn() for format, turn in TURNS.items()}
@@ -28,8 +37,8 @@ def test_each_format_is_recognised_by_its_content(format: Format) -> None:
     assert detect([json_file([None, chat])]) is format
     for file in (
         json_file(chat),
-        zipped({"some/folder/conversations.json": [chat]}),
-        zipped({"a.txt": b"PK", "0.json": {"x": 1}, "1.json": chat}),
+        build_zip({"some/folder/conversations.json": [chat]}),
+        build_zip({"a.txt": b"PK", "0.json": {"x": 1}, "1.json": chat}),
     ):
         assert only(file).source is format
 
@@ -90,19 +99,19 @@ def test_what_claude_remembers_is_refused_by_its_name() -> None:
     ],
 )
 def test_json_of_other_known_apps_is_refused_by_its_name(value: object, app: str) -> None:
-    for file in (json_file(value), zipped({"conversations.json": value})):
+    for file in (json_file(value), build_zip({"conversations.json": value})):
         with pytest.raises(Unreadable, match=f"export of {app}, which can't be imported. Chats"):
             detect([file])
 
 
 def test_a_takeout_with_web_pages_is_refused_with_what_to_do_instead() -> None:
     with pytest.raises(Unreadable, match="Choose JSON"):
-        detect([zipped({"Takeout/My Activity/Gemini Apps/MyActivity.html": b"<html>"})])
+        detect([build_zip({"Takeout/My Activity/Gemini Apps/MyActivity.html": b"<html>"})])
 
 
 def test_other_archives_are_refused() -> None:
     with pytest.raises(Unreadable, match="isn't an export"):
-        detect([zipped({"readme.txt": b"x", "a.json": [1]})])
+        detect([build_zip({"readme.txt": b"x", "a.json": [1]})])
 
 
 def test_exports_of_different_apps_are_not_mixed() -> None:
@@ -111,15 +120,19 @@ def test_exports_of_different_apps_are_not_mixed() -> None:
 
 
 def test_a_part_with_files_only_is_read_with_the_others() -> None:
-    report = read_all(zipped({"file-A.png": b"x"}), zipped({"conversations.json": [gpt_turn()]}))[1]
+    report = read_all(
+        build_zip({"file-A.png": b"x"}), build_zip({"conversations.json": [gpt_turn()]})
+    )[1]
     assert report.readable == 1
 
 
 def test_a_file_that_ends_too_early_keeps_the_chats_before() -> None:
     data = json_file([claude_turn(uuid="1"), claude_turn(uuid="2"), claude_turn(uuid="3")]).read()
     chats, report = read_all(io.BytesIO(data[: len(data) * 5 // 6]))
-    assert [one.source_id for one in chats] == ["1", "2"]
-    assert [one.reason for one in report.skipped] == ["The file ends in the middle of it."]
+    assert [chat.source_id for chat in chats] == ["1", "2"]
+    assert [skipped_chat.reason for skipped_chat in report.skipped] == [
+        "The file ends in the middle of it."
+    ]
     assert report.notes == ["The file ends too early. The chats before that are read."]
 
 
@@ -132,9 +145,9 @@ def test_each_part_that_cannot_be_read_is_named_with_its_file() -> None:
         "conversations-002.json": cut_off,
         "conversations-003.json": b"",
     }
-    chats, report = read_all(zipped(members))
+    chats, report = read_all(build_zip(members))
     assert len(chats) == 2
-    assert [(one.label, one.reason) for one in report.skipped] == [
+    assert [(skipped_chat.label, skipped_chat.reason) for skipped_chat in report.skipped] == [
         ("entry 1 of “conversations-001.json”", "Its JSON is damaged."),
         ("entry 2 of “conversations-001.json”", "It is a single value, not a chat."),
         ("Empty (entry 3 of “conversations-001.json”)", "It has no messages."),
@@ -152,13 +165,13 @@ def test_each_part_that_cannot_be_read_is_named_with_its_file() -> None:
 def test_uploaded_files_are_named_in_the_report() -> None:
     files = [json_file([gpt_turn()]), io.BytesIO(b"[5]")]
     report = Report()
-    list(read(files, Format.CHATGPT, report, names=["a.json", "b.json"]))
-    assert [one.place for one in report.skipped] == ["entry 1 of “b.json”"]
+    list(read_chats(files, Format.CHATGPT, report, names=["a.json", "b.json"]))
+    assert [skipped_chat.place for skipped_chat in report.skipped] == ["entry 1 of “b.json”"]
 
 
 def test_other_files_in_a_zip_are_named() -> None:
     many = {f"{number}.txt": b"x" for number in range(20)}
-    report = read_all(zipped({"conversations.json": [gpt_turn()], **many}))[1]
+    report = read_all(build_zip({"conversations.json": [gpt_turn()], **many}))[1]
     assert len(report.notes) == 1
     assert report.notes[0].startswith("Files in the ZIP that are not imported: 0.txt, 1.txt, ")
     assert report.notes[0].endswith(" and 10 more.")
@@ -170,17 +183,17 @@ def test_other_lists_beside_the_chats_are_named_wherever_they_are() -> None:
         {"conversations": chats, "tasks": [1, 2], "version": 2},
         {"tasks": [1, 2], "empty": [], "conversations": chats},
     ):
-        found, report = read_all(json_file(value))
-        assert len(found) == 1
+        chats_read, report = read_all(json_file(value))
+        assert len(chats_read) == 1
         assert report.notes == ["The file also has this, which is not imported: tasks (2)."]
 
 
-def damaged(file: BinaryIO, at: bytes) -> BinaryIO:
+def damage_member(file: BinaryIO, at: bytes) -> BinaryIO:
     """Return the file with other bytes in the data of a stored member."""
     return io.BytesIO(file.read().replace(at, at[::-1]))
 
 
-def stored(members: dict[str, bytes]) -> BinaryIO:
+def build_stored_zip(members: dict[str, bytes]) -> BinaryIO:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as target:
         for name, content in members.items():
@@ -192,9 +205,9 @@ def stored(members: dict[str, bytes]) -> BinaryIO:
 def test_a_damaged_member_keeps_the_chats_before() -> None:
     chats = [gpt_turn(title=f"Chat {number} " + "x" * 1000) for number in range(500)]
     content = json_file([*chats, gpt_turn(title="Damaged title here")]).read()
-    file = damaged(stored({"conversations.json": content}), b"Damaged title")
+    file = damage_member(build_stored_zip({"conversations.json": content}), b"Damaged title")
     report = Report()
-    read_before = list(read([file], Format.CHATGPT, report))
+    read_before = list(read_chats([file], Format.CHATGPT, report))
     assert 100 < len(read_before) < 500
     assert report.notes == [
         "“conversations.json” is damaged in the ZIP. The chats before that are read."
@@ -206,15 +219,15 @@ def test_a_damaged_file_cannot_be_read() -> None:
     metadata = {"attachments": [{"id": "file-A", "name": "a.txt"}]}
     chat["mapping"]["u1"]["message"]["metadata"] = metadata
     members = {"conversations.json": json_file([chat]).read(), "file-A.txt": b"abc" * 9}
-    file = damaged(stored(members), b"abcabc")
-    found = only(file).messages[0].files[0]
+    file = damage_member(build_stored_zip(members), b"abcabc")
+    source_file = only(file).messages[0].files[0]
     with pytest.raises(Damaged):
-        list(chunks_of(found))
+        list(read_chunks(source_file))
 
 
 def test_archives_that_unpack_to_much_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archive, "MIN_SUSPICIOUS_BYTES", 2**20)
-    file = zipped({"conversations.json": b" " * 2**21})
+    file = build_zip({"conversations.json": b" " * 2**21})
     with pytest.raises(Unreadable, match="too large when unpacked"):
         detect([file])
 
@@ -225,7 +238,7 @@ def test_archives_with_many_members_are_refused_before_they_are_listed(
 ) -> None:
     """Also if a comment looks like another end of the archive, which has an empty list."""
     monkeypatch.setattr(archive, "MAX_DIRECTORY_BYTES", 1000)
-    file = zipped({f"{number}.json": b"{}" for number in range(100)})
+    file = build_zip({f"{number}.json": b"{}" for number in range(100)})
     with zipfile.ZipFile(file, "a") as target:
         target.comment = comment
     with pytest.raises(Unreadable, match="too many files"):
@@ -233,7 +246,7 @@ def test_archives_with_many_members_are_refused_before_they_are_listed(
 
 
 def test_encrypted_archives_are_refused() -> None:
-    data = bytearray(stored({"conversations.json": b"[]"}).read())
+    data = bytearray(build_stored_zip({"conversations.json": b"[]"}).read())
     for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         struct.pack_into("<H", data, data.index(mark) + offset, 1)
     with pytest.raises(Unreadable, match="encrypted"):
@@ -242,7 +255,7 @@ def test_encrypted_archives_are_refused() -> None:
 
 @pytest.mark.parametrize("size", [4, 50, 200])
 def test_incomplete_archives_are_refused(size: int) -> None:
-    data = zipped({"conversations.json": [gpt_turn()]})
+    data = build_zip({"conversations.json": [gpt_turn()]})
     data.seek(0)
     with pytest.raises(Unreadable, match="damaged or incomplete"):
         detect([io.BytesIO(data.read(size))])
@@ -251,4 +264,4 @@ def test_incomplete_archives_are_refused(size: int) -> None:
 @pytest.mark.parametrize("name", ["../conversations.json", "__MACOSX/conversations.json"])
 def test_members_with_odd_names_are_passed_over(name: str) -> None:
     with pytest.raises(Unreadable, match="isn't an export"):
-        detect([zipped({name: [gpt_turn()]})])
+        detect([build_zip({name: [gpt_turn()]})])

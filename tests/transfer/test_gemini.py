@@ -4,16 +4,24 @@ from datetime import UTC, datetime
 
 import pytest
 
-from chatapp.transfer import chunks_of
+from chatapp.transfer import read_chunks
 from chatapp.transfer.formats.gemini import NO_PROMPT, SINGLE_PROMPTS
-from tests.transfer.samples import gemini_turn, json_file, only, outline, read_all, skipped, zipped
+from tests.transfer.samples import (
+    build_zip,
+    gemini_turn,
+    json_file,
+    only,
+    outline,
+    read_all,
+    read_skipped,
+)
 
 FOLDER = "Takeout/My Activity"
 
 
 def test_a_prompt_and_its_reply_are_a_chat() -> None:
-    found, report = read_all(json_file([gemini_turn()]))
-    chat = found[0]
+    chats, report = read_all(json_file([gemini_turn()]))
+    chat = chats[0]
     assert outline(chat) == [
         ("prompt", None, "What is amber?"),
         ("reply", "prompt", "Old [resin](https://a.example/)."),
@@ -43,8 +51,11 @@ def test_a_prompt_without_a_reply_is_read() -> None:
 
 def test_other_activities_are_named() -> None:
     activity = gemini_turn(title="Used an Assistant feature", safeHtmlItem=[])
-    found = skipped(json_file([gemini_turn(), activity]))
-    assert (found.reason, found.label) == (NO_PROMPT, "Used an Assistant feature (entry 2)")
+    skipped_activity = read_skipped(json_file([gemini_turn(), activity]))
+    assert (skipped_activity.reason, skipped_activity.label) == (
+        NO_PROMPT,
+        "Used an Assistant feature (entry 2)",
+    )
 
 
 def test_only_the_activity_of_gemini_is_read_from_a_takeout() -> None:
@@ -56,13 +67,13 @@ def test_only_the_activity_of_gemini_is_read_from_a_takeout() -> None:
         f"{FOLDER}/Gemini Apps/rock.png": b"rock",
         f"{FOLDER}/Search/MyActivity.json": [search],
     }
-    found, report = read_all(zipped(members))
-    assert len(found) == 1
-    assert b"".join(chunks_of(found[0].messages[0].files[0])) == b"rock"
+    chats, report = read_all(build_zip(members))
+    assert len(chats) == 1
+    assert b"".join(read_chunks(chats[0].messages[0].files[0])) == b"rock"
     assert report.notes[1].endswith(" and 21 more.")
 
 
 def test_prompts_at_different_times_are_different_chats() -> None:
     twice = [gemini_turn(), gemini_turn(time="2025-10-10T08:00:00Z"), gemini_turn()]
-    found, _ = read_all(json_file(twice))
-    assert len({one.source_id for one in found}) == 2
+    chats, _ = read_all(json_file(twice))
+    assert len({chat.source_id for chat in chats}) == 2

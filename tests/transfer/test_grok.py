@@ -2,12 +2,13 @@
 
 from datetime import UTC, datetime
 
-from chatapp.transfer import chunks_of
+from chatapp.transfer import read_chunks
 from chatapp.transfer.formats.parts import NO_ROLE
 from chatapp.upstream.wire.reply import Ending
 from chatapp.upstream.wire.sources import Source
 from tests.transfer.samples import (
     NOON,
+    build_zip,
     grok_chat,
     grok_message,
     grok_turn,
@@ -15,7 +16,6 @@ from tests.transfer.samples import (
     only,
     outline,
     read_all,
-    zipped,
 )
 
 FOLDER = "ttl/30d/export_data/someone"
@@ -26,8 +26,8 @@ def test_a_chat_with_its_fields() -> None:
         f"{FOLDER}/prod-grok-backend.json": {"conversations": [grok_turn(starred=True)]},
         f"{FOLDER}/prod-mc-billing.json": {"balance": 1},
     }
-    found, report = read_all(zipped(members))
-    chat = found[0]
+    chats, report = read_all(build_zip(members))
+    chat = chats[0]
     assert outline(chat) == [("g1", None, "Do all boats float?"), ("g2", "g1", "Most do.")]
     assert (chat.source, chat.source_id, chat.title, chat.is_pinned) == (
         "grok",
@@ -53,17 +53,23 @@ def test_senders_and_dates_are_written_in_several_ways() -> None:
             grok_message("4", "1", "", "d"),
         ]
     )
-    found = only(json_file(chat))
-    assert outline(found) == [("1", None, "a"), ("2", "1", "b"), ("3", "1", "c")]
-    assert {one.created_at for one in found.messages} == {datetime.fromtimestamp(NOON, UTC)}
-    assert found.messages[2].model == "grok-3"
-    assert [(one.reason, one.place) for one in found.damaged] == [(NO_ROLE, "message 4")]
+    source_chat = only(json_file(chat))
+    assert outline(source_chat) == [("1", None, "a"), ("2", "1", "b"), ("3", "1", "c")]
+    assert {message.created_at for message in source_chat.messages} == {
+        datetime.fromtimestamp(NOON, UTC)
+    }
+    assert source_chat.messages[2].model == "grok-3"
+    assert [(damage.reason, damage.place) for damage in source_chat.damaged] == [
+        (NO_ROLE, "message 4")
+    ]
 
 
 def test_without_parents_the_order_of_the_list_counts() -> None:
-    said = [("1", "human"), ("2", "assistant"), ("3", "human"), ("4", "assistant")]
-    found = only(json_file(grok_chat([grok_message(id, None, who, id) for id, who in said])))
-    assert [one.parent for one in found.messages] == [None, "1", "2", "3"]
+    senders = [("1", "human"), ("2", "assistant"), ("3", "human"), ("4", "assistant")]
+    source_chat = only(
+        json_file(grok_chat([grok_message(id, None, who, id) for id, who in senders]))
+    )
+    assert [message.parent for message in source_chat.messages] == [None, "1", "2", "3"]
 
 
 def test_reasoning_sources_and_errors() -> None:
@@ -83,26 +89,29 @@ def test_reasoning_sources_and_errors() -> None:
         error="Failed to respond.",
     )
     chat = only(json_file(grok_chat([grok_message("1", None, "human", "?"), reply])))
-    found = chat.messages[1]
-    assert found.reasoning == "Wood floats.\n\nSo does cork."
-    assert found.reasoning_seconds == 2.5
-    assert found.sources == (
+    grok_reply = chat.messages[1]
+    assert grok_reply.reasoning == "Wood floats.\n\nSo does cork."
+    assert grok_reply.reasoning_seconds == 2.5
+    assert grok_reply.sources == (
         Source("https://a.example/", "A"),
         Source("https://b.example/"),
         Source("https://x.com/i/status/17", "X"),
     )
-    assert (found.ending, found.error) == (Ending.FAILED, "Failed to respond.")
+    assert (grok_reply.ending, grok_reply.error) == (Ending.FAILED, "Failed to respond.")
     assert chat.left_out == {"step of a tool": 1}
 
 
 def test_artifacts_become_markdown_and_marks_disappear() -> None:
-    said = (
+    marked_text = (
         'So.<grok:render card_id="1" type="render_inline_citation">\n<argument>0</argument>\n'
         '</grok:render> <grok:render type="render_chart">x</grok:render>\n'
         '<xaiArtifact artifact_id="x" title="List" contentType="text/markdown">\n- Dinghy\n'
         '</xaiArtifact>\n<xaiArtifact contentType="text/x-python">\nprint(1)\n</xaiArtifact>'
     )
-    messages = [grok_message("1", None, "human", "?"), grok_message("2", "1", "ASSISTANT", said)]
+    messages = [
+        grok_message("1", None, "human", "?"),
+        grok_message("2", "1", "ASSISTANT", marked_text),
+    ]
     chat = only(json_file(grok_chat(messages)))
     assert chat.messages[1].content == ("So. \n**List**\n\n- Dinghy\n```python\nprint(1)\n```")
     assert chat.left_out == {"card": 1}
@@ -117,11 +126,11 @@ def test_uploaded_files_are_found_by_their_ids() -> None:
         f"{FOLDER}/prod-grok-backend.json": {"conversations": [grok_chat([prompt, reply])]},
         f"{FOLDER}/prod-mc-asset-server/f-1/content": b"wood",
     }
-    found, report = read_all(zipped(members))
-    first, second = found[0].messages[0].files
-    assert b"".join(chunks_of(first)) == b"wood"
+    chats, report = read_all(build_zip(members))
+    first, second = chats[0].messages[0].files
+    assert b"".join(read_chunks(first)) == b"wood"
     assert (second.name, second.missing) == ("f-2", "Grok's export does not contain this file.")
-    assert [one.name for one in found[0].messages[1].files] == ["cat.jpg"]
+    assert [file.name for file in chats[0].messages[1].files] == ["cat.jpg"]
     assert report.notes == []
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from chatapp.transfer import Format, Report, SourceChat, chunks_of, detect, read
+from chatapp.transfer import Format, Report, SourceChat, detect, read_chats, read_chunks
 from tests.support.chat_exports import PNG, write_zip
 
 MEGABYTES = 6
@@ -20,10 +20,10 @@ def export(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_memory_does_not_grow_with_the_export(export: Path) -> None:
     with export.open("rb") as file:
-        list(read([file], Format.CHATGPT))  # what is loaded once
+        list(read_chats([file], Format.CHATGPT))  # what is loaded once
         tracemalloc.start()
         try:
-            for _ in read([file], Format.CHATGPT):
+            for _ in read_chats([file], Format.CHATGPT):
                 pass
             peak = tracemalloc.get_traced_memory()[1]
         finally:
@@ -34,15 +34,15 @@ def test_memory_does_not_grow_with_the_export(export: Path) -> None:
 def test_everything_in_it_is_read(export: Path) -> None:
     report = Report()
     with export.open("rb") as file:
-        chats = list(read([file], detect([file]), report))
+        chats = list(read_chats([file], detect([file]), report))
         assert report.skipped_count == 0
         assert report.left_out == {}
         files = [
-            one
+            source_file
             for chat in chats
             if isinstance(chat, SourceChat)
             for message in chat.messages
-            for one in message.files
+            for source_file in message.files
         ]
         assert files
-        assert {b"".join(chunks_of(one)) for one in files} == {PNG}
+        assert {b"".join(read_chunks(source_file)) for source_file in files} == {PNG}

@@ -10,6 +10,7 @@ import pytest
 from chatapp.transfer import SourceFeedback
 from chatapp.upstream.wire.reply import Ending
 from tests.transfer.samples import (
+    build_zip,
     json_file,
     libre_chat,
     libre_message,
@@ -17,16 +18,15 @@ from tests.transfer.samples import (
     only,
     outline,
     read_all,
-    zipped,
 )
 
 ROOT = "00000000-0000-0000-0000-000000000000"
 
 
-def reply_of(said: str = "", **others: Any) -> Any:
+def read_reply(text: str = "", **others: Any) -> Any:
     messages = [
         libre_message("q", ROOT, "Go", by_user=True),
-        libre_message("r", "q", said, by_user=False, **others),
+        libre_message("r", "q", text, by_user=False, **others),
     ]
     return only(json_file(libre_chat(messages))).messages[1]
 
@@ -62,19 +62,19 @@ def deep_json(tree: list[Any]) -> bytes:
     parts: list[str] = []
     stack: list[Any] = [tree]
     while stack:
-        one = stack.pop()
-        if isinstance(one, str):
-            parts.append(one)
-        elif isinstance(one, list):
+        value = stack.pop()
+        if isinstance(value, str):
+            parts.append(value)
+        elif isinstance(value, list):
             stack.append("]")
-            for index, child in reversed(list(enumerate(one))):
+            for index, child in reversed(list(enumerate(value))):
                 stack.append(child)
                 if index:
                     stack.append(",")
             parts.append("[")
         else:
-            fields = json.dumps({name: v for name, v in one.items() if name != "children"})
-            stack += ["}", one.get("children", [])]
+            fields = json.dumps({name: v for name, v in value.items() if name != "children"})
+            stack += ["}", value.get("children", [])]
             parts.append(fields[:-1] + ', "children": ')
     return "".join(parts).encode()
 
@@ -111,7 +111,7 @@ def test_parts_are_preferred_to_the_text() -> None:
         {"type": "image_file", "image_file": {"file_id": "f", "filepath": "/images/u/snow.png"}},
         None,
     ]
-    reply = reply_of("ignored", content=content)
+    reply = read_reply("ignored", content=content)
     assert (reply.reasoning, reply.content) == ("Hm.", "I look.\n\nWhite.")
     assert [(run.id, run.name, run.arguments, run.result) for run in reply.tool_runs] == [
         ("c", "look", '{"x": 1}', "seen"),
@@ -125,7 +125,7 @@ def test_parts_are_preferred_to_the_text() -> None:
 
 
 def test_reasoning_in_the_text_of_older_versions() -> None:
-    reply = reply_of(":::thinking\nHm.\n:::\n\nWhite.")
+    reply = read_reply(":::thinking\nHm.\n:::\n\nWhite.")
     assert (reply.reasoning, reply.content) == ("Hm.", "White.")
 
 
@@ -140,20 +140,20 @@ def test_reasoning_in_the_text_of_older_versions() -> None:
     ],
 )
 def test_endings(others: dict[str, Any], ending: Ending, error: str) -> None:
-    reply = reply_of("said", **others)
+    reply = read_reply("said", **others)
     assert (reply.ending, reply.error) == (ending, error)
 
 
 def test_feedback() -> None:
-    reply = reply_of("x", feedback={"rating": "thumbsUp", "tag": {}, "text": "yes"})
+    reply = read_reply("x", feedback={"rating": "thumbsUp", "tag": {}, "text": "yes"})
     assert reply.feedback == SourceFeedback("up", "yes")
 
 
 def test_several_conversations_in_a_zip_or_a_list() -> None:
     chats = [libre_turn(conversationId=str(number)) for number in range(3)]
-    found, _ = read_all(json_file(chats))
-    assert [one.source_id for one in found] == ["0", "1", "2"]
-    members = {f"chats/{one['conversationId']}.json": one for one in chats}
-    found, report = read_all(zipped({**members, "package.json": {"name": "x"}}))
-    assert [one.source_id for one in found] == ["0", "1", "2"]
-    assert report.found == 3
+    chats_read, _ = read_all(json_file(chats))
+    assert [chat.source_id for chat in chats_read] == ["0", "1", "2"]
+    members = {f"chats/{chat['conversationId']}.json": chat for chat in chats}
+    chats_read, report = read_all(build_zip({**members, "package.json": {"name": "x"}}))
+    assert [chat.source_id for chat in chats_read] == ["0", "1", "2"]
+    assert report.entry_count == 3

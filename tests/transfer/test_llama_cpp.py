@@ -4,7 +4,7 @@ import io
 import json
 from datetime import UTC, datetime
 
-from chatapp.transfer import chunks_of
+from chatapp.transfer import read_chunks
 from chatapp.upstream.wire.reply import Ending
 from tests.transfer.samples import (
     NOON,
@@ -30,19 +30,19 @@ def test_a_chat_with_its_fields() -> None:
 
 
 def test_a_chat_of_2024_has_one_branch() -> None:
-    said = [
+    messages = [
         {"id": number, "role": role, "content": f"{number}"}
         for number, role in enumerate(("user", "assistant", "user"))
     ]
-    chat = only(json_file({"id": "conv-17", "lastModified": NOON * 1000, "messages": said}))
+    chat = only(json_file({"id": "conv-17", "lastModified": NOON * 1000, "messages": messages}))
     assert outline(chat) == [("0", None, "0"), ("1", "0", "1"), ("2", "1", "2")]
     assert (chat.source_id, chat.active_leaf) == ("conv-17", "2")
 
 
 def test_json_lines_have_a_chat_in_each_line() -> None:
     chats = [llama_turn(id="one"), llama_turn(id="two")]
-    data = "\n".join(json.dumps(one) for one in chats)
-    assert [one.source_id for one in read_all(io.BytesIO(data.encode()))[0]] == ["one", "two"]
+    data = "\n".join(json.dumps(chat) for chat in chats)
+    assert [chat.source_id for chat in read_all(io.BytesIO(data.encode()))[0]] == ["one", "two"]
 
 
 def test_without_a_current_message_the_newest_branch_is_shown() -> None:
@@ -52,7 +52,7 @@ def test_without_a_current_message_the_newest_branch_is_shown() -> None:
         llama_message("2", "1", "assistant", "Earlier"),
     ]
     chat = only(json_file(llama_chat(messages)))
-    assert [(one.source_id, one.parent) for one in chat.messages] == [
+    assert [(message.source_id, message.parent) for message in chat.messages] == [
         ("1", None),
         ("3", "1"),
         ("2", "1"),
@@ -95,7 +95,7 @@ def test_files_come_along() -> None:
     ]
     chat = only(json_file(llama_chat([llama_message("1", "0", "user", "Look", extra=extra)])))
     text, image, gone = chat.messages[0].files
-    assert b"".join(chunks_of(text)) == b"wood"
-    assert b"".join(chunks_of(image)) == PNG
+    assert b"".join(read_chunks(text)) == b"wood"
+    assert b"".join(read_chunks(image)) == PNG
     assert (gone.name, bool(gone.missing)) == ("d.pdf", True)
     assert chat.left_out == {"sound": 1, "unknown part (new)": 1}

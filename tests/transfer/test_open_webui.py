@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chatapp.transfer import SourceFeedback, chunks_of
+from chatapp.transfer import SourceFeedback, read_chunks
 from chatapp.transfer.formats.open_webui import NO_PARENT
 from chatapp.transfer.formats.parts import DAMAGED_MESSAGE, NO_ROLE
 from chatapp.upstream.wire.reply import Ending
@@ -17,7 +17,7 @@ from tests.transfer.samples import (
     json_file,
     only,
     outline,
-    skipped,
+    read_skipped,
     webui_chat,
     webui_turn,
 )
@@ -25,7 +25,7 @@ from tests.transfer.samples import (
 PROMPT = {"role": "user", "parentId": None, "content": "Hi"}
 
 
-def reply_of(**fields: Any) -> Any:
+def read_reply(**fields: Any) -> Any:
     reply = {"role": "assistant", "parentId": "u", "content": "", "model": "llama", **fields}
     chat = only(json_file([webui_chat({"u": PROMPT, "a": reply})]))
     assert len(chat.messages) == 2
@@ -68,7 +68,7 @@ def test_one_chat_and_the_bare_chat_are_read() -> None:
 def test_without_a_history_the_flat_list_is_read_in_order() -> None:
     flat = [{"role": "user", "content": "one"}, {"role": "assistant", "content": "two"}]
     chat = only(json_file([{"id": "w", "chat": {"models": [], "messages": [*flat, *flat]}}]))
-    assert [one.content for one in chat.messages] == ["one", "two", "one", "two"]
+    assert [message.content for message in chat.messages] == ["one", "two", "one", "two"]
     assert chat.active_leaf == chat.messages[-1].source_id
 
 
@@ -103,7 +103,7 @@ def test_a_reply_without_a_parent_follows_the_prompt_before_it() -> None:
     ]
     assert chat.active_leaf == "a2"
     assert len(chat.notes) == 1
-    assert [one.reason for one in chat.damaged] == [NO_PARENT]
+    assert [damage.reason for damage in chat.damaged] == [NO_PARENT]
 
 
 def test_the_newer_output_is_preferred() -> None:
@@ -123,7 +123,7 @@ def test_the_newer_output_is_preferred() -> None:
         {"type": "message", "content": [{"type": "output_text", "text": "Noon."}]},
     ]
     rendered = '<details type="reasoning" done="true">\n&gt; Hm.\n</details>\nNoon.'
-    reply = reply_of(output=output, content=rendered)
+    reply = read_reply(output=output, content=rendered)
     assert (reply.reasoning, reply.content, reply.reasoning_seconds) == ("Hm.", "Noon.", 2.5)
     assert [(run.name, run.arguments, run.result) for run in reply.tool_runs] == [
         ("clock", '{"zone": "UTC"}', "12:00"),
@@ -133,7 +133,7 @@ def test_the_newer_output_is_preferred() -> None:
 
 def test_an_output_without_text_leaves_the_text_of_the_content() -> None:
     content = '<details type="reasoning">\n<summary>x</summary>\n&gt; Hm.\n</details>\nNoon.'
-    reply = reply_of(output=[{"type": "reasoning", "content": "Hm."}], content=content)
+    reply = read_reply(output=[{"type": "reasoning", "content": "Hm."}], content=content)
     assert (reply.reasoning, reply.content) == ("Hm.", "Noon.")
 
 
@@ -150,7 +150,7 @@ def test_blocks_inside_the_text_become_reasoning_and_tool_calls() -> None:
         "<summary>Analyzed</summary>\n```python\n1+1\n```\n</details>\n"
         "<details>\n<summary>Mine</summary>\nkept\n</details>"
     )
-    reply = reply_of(content=content)
+    reply = read_reply(content=content)
     assert (reply.reasoning, reply.reasoning_seconds) == ("Is a < b?\n\nYes.", 3)
     assert [(run.id, run.name, run.arguments, run.result) for run in reply.tool_runs[:2]] == [
         ("c1", "look", '{"x": 1}', "a < b"),
@@ -165,13 +165,13 @@ def test_blocks_inside_the_text_become_reasoning_and_tool_calls() -> None:
 
 def test_blocks_may_follow_each_other_on_one_line() -> None:
     thought = '<details type="reasoning"><summary>Thought</summary>&gt; {}</details>'
-    reply = reply_of(content=thought.format("One.") + thought.format("Two.") + "255")
+    reply = read_reply(content=thought.format("One.") + thought.format("Two.") + "255")
     assert (reply.reasoning, reply.content) == ("One.\n\nTwo.", "255")
 
 
 def test_a_block_that_is_not_closed_stays_text() -> None:
     content = 'Hi\n<details type="reasoning" done="false">\n&gt; x'
-    assert reply_of(content=content).content == content
+    assert read_reply(content=content).content == content
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_a_block_that_is_not_closed_stays_text() -> None:
     ],
 )
 def test_endings(fields: dict[str, Any], ending: Ending, error: str) -> None:
-    reply = reply_of(**fields)
+    reply = read_reply(**fields)
     assert (reply.ending, reply.error) == (ending, error)
 
 
@@ -200,10 +200,10 @@ def test_ratings_and_sources() -> None:
             "metadata": [{"source": "https://b.example/"}, {"source": "f"}],
         },
     ]
-    reply = reply_of(content="x", annotation={"rating": 1, "comment": "good"}, sources=sources)
+    reply = read_reply(content="x", annotation={"rating": 1, "comment": "good"}, sources=sources)
     assert reply.feedback == SourceFeedback("up", "good")
-    found = {"type": "web_search", "name": "tea", "urls": ["https://c.example/", 5]}
-    searched = reply_of(content="x", files=[found])
+    searched_pages = {"type": "web_search", "name": "tea", "urls": ["https://c.example/", 5]}
+    searched = read_reply(content="x", files=[searched_pages])
     assert (searched.files, searched.sources) == ((), (Source("https://c.example/"),))
     assert reply.sources == (
         Source("https://tea.example/", "Tea"),
@@ -222,10 +222,10 @@ def test_files_inside_the_json_can_be_opened() -> None:
     prompt = chat.messages[0]
     image, stored, note = prompt.files  # an image that is there twice counts once
     assert prompt.content == "Look"
-    assert b"".join(chunks_of(image)) == PNG
+    assert b"".join(read_chunks(image)) == PNG
     assert image.media_type == "image/png"
     assert stored.missing == "Open WebUI's export does not contain this file."
-    assert (note.name, b"".join(chunks_of(note))) == ("n.md", b"# N")
+    assert (note.name, b"".join(read_chunks(note))) == ("n.md", b"# N")
 
 
 def test_a_system_message_becomes_the_system_prompt() -> None:
@@ -237,15 +237,15 @@ def test_a_system_message_becomes_the_system_prompt() -> None:
 
 @pytest.mark.parametrize("others", [{"user_id": "shared-w-1"}, {"meta": {"internal": True}}])
 def test_chats_that_open_webui_keeps_for_itself_are_skipped(others: dict[str, Any]) -> None:
-    assert "Open WebUI" in skipped(json_file([webui_turn(**others)])).reason
+    assert "Open WebUI" in read_skipped(json_file([webui_turn(**others)])).reason
 
 
 def test_damaged_messages_are_named() -> None:
     chat = webui_turn()
     chat["chat"]["history"]["messages"] |= {"x": None, "y": {"content": "?"}, "z": [1]}
-    found = only(json_file([chat]))
-    assert len(found.messages) == 2
-    assert [(one.reason, one.place) for one in found.damaged] == [
+    source_chat = only(json_file([chat]))
+    assert len(source_chat.messages) == 2
+    assert [(damage.reason, damage.place) for damage in source_chat.damaged] == [
         (DAMAGED_MESSAGE, "message x"),
         (NO_ROLE, "message y"),
         (DAMAGED_MESSAGE, "message z"),

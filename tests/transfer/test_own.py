@@ -12,7 +12,7 @@ from django.test import AsyncClient, Client
 from chatapp.models import ChatSettings, Conversation, Feedback, Project, User
 from chatapp.models.conversations.extras import Extras
 from chatapp.models.conversations.rounds import Round, RunState, ToolRun
-from chatapp.transfer import Format, SourceRound, SourceToolRun, chunks_of
+from chatapp.transfer import Format, SourceRound, SourceToolRun, read_chunks
 from chatapp.transfer.records import (
     OwnChat,
     OwnReply,
@@ -23,14 +23,14 @@ from chatapp.transfer.records import (
 from chatapp.upstream.wire.reply import Ending
 from chatapp.upstream.wire.sources import Source
 from tests.transfer.samples import (
+    build_zip,
     json_file,
     only,
     outline,
     own_detailed,
     own_turn,
     read_all,
-    skipped,
-    zipped,
+    read_skipped,
 )
 
 AT = datetime(2025, 10, 9, 12, tzinfo=UTC)
@@ -39,22 +39,22 @@ AT = datetime(2025, 10, 9, 12, tzinfo=UTC)
 def test_lines_are_read() -> None:
     lines = "".join(json.dumps(own_turn(id=str(number))) + "\n" for number in range(3))
     chats, _ = read_all(BytesIO(lines.encode()))
-    assert [one.source_id for one in chats] == ["0", "1", "2"]
+    assert [chat.source_id for chat in chats] == ["0", "1", "2"]
     assert outline(chats[0]) == [("p", None, "How far is Vega?"), ("r", "p", "25 light-years.")]
     assert chats[0].messages[1].ending is Ending.COMPLETE
 
 
 def test_what_only_our_own_export_has_is_passed_on() -> None:
-    found = only(json_file(own_detailed()))
-    assert (found.system_prompt, found.parameters) == ("Rhyme.", {"seed": 1})
-    assert found.own == OwnChat(
+    source_chat = only(json_file(own_detailed()))
+    assert (source_chat.system_prompt, source_chat.parameters) == ("Rhyme.", {"seed": 1})
+    assert source_chat.own == OwnChat(
         requests={"s": SourceRequest("Be exact.", {"seed": 1})},
         model_settings=(SourceModelSettings("U", "m", {"parameters": {"seed": None}}),),
         cuts=(SourceCut(through="r", summary="Short.", upstream="U", model="m"),),
     )
-    prompt, reply = found.messages
+    prompt, reply = source_chat.messages
     assert prompt.files[0].pages == (2, 3)
-    assert [one.content for one in reply.rounds] == ["Hm.", "25."]
+    assert [source_round.content for source_round in reply.rounds] == ["Hm.", "25."]
     result = {
         **{"flagged": True, "categories": ["c"], "scores": {"c": 1.0}},
         **{"applied_input_types": {}, "model": ""},
@@ -95,7 +95,7 @@ def test_the_details_of_a_reply_are_short(change: dict[str, Any]) -> None:
     chat["messages"][1] |= change
     reply = only(json_file(chat)).messages[1]
     assert len(json.dumps(asdict(reply.own))) < 1_000_000
-    assert all(one["upstream"] == 0 for one in reply.own.failed_models)
+    assert all(failed_model["upstream"] == 0 for failed_model in reply.own.failed_models)
     assert (reply.own.duration, reply.own.extras["imported_usage"]) == (None, {})
 
 
@@ -114,10 +114,12 @@ def test_settings_with_invalid_parameters_are_left_out() -> None:
             {"id": "bad", "parameters": {"temperature": 9}},
         ],
     )
-    found = only(json_file(chat))
-    assert found.own.requests == {}
-    assert found.own.model_settings == (SourceModelSettings("U", "o", {"parameters": {"seed": 1}}),)
-    assert found.left_out == {"parameter": 3}
+    source_chat = only(json_file(chat))
+    assert source_chat.own.requests == {}
+    assert source_chat.own.model_settings == (
+        SourceModelSettings("U", "o", {"parameters": {"seed": 1}}),
+    )
+    assert source_chat.left_out == {"parameter": 3}
 
 
 def test_the_tool_calls_of_a_stopped_reply_stay_after_its_text() -> None:
@@ -137,7 +139,7 @@ def test_an_empty_last_round_stays_one() -> None:
 
 
 def test_a_newer_version_is_named() -> None:
-    assert "newer version" in skipped(json_file([own_turn(version=2)])).reason
+    assert "newer version" in read_skipped(json_file([own_turn(version=2)])).reason
 
 
 def test_images_are_found_in_archives_that_do_not_list_them() -> None:
@@ -145,17 +147,20 @@ def test_images_are_found_in_archives_that_do_not_list_them() -> None:
     chat["messages"][1]["images"] = [{"id": "r-0", "type": "image/png"}]
     line = json.dumps(chat).encode() + b"\n"
     members = {"conversations.jsonl": line, "files.json": [], "images/r-0.png": b"picture"}
-    [picture] = only(zipped(members)).messages[1].files
-    assert b"".join(chunks_of(picture)) == b"picture"
+    [picture] = only(build_zip(members)).messages[1].files
+    assert b"".join(read_chunks(picture)) == b"picture"
 
 
 def test_deleted_messages_and_chats_in_the_trash_are_left_out() -> None:
     chat = own_turn()
     chat["messages"].append({"id": "d", "role": "user", "parent": "r", "deleted_at": "2025-01-01"})
-    found = only(json_file(chat))
-    assert len(found.messages) == 2
-    assert found.left_out == {"deleted message": 1}
-    assert skipped(json_file([own_turn(trashed_at="2025-01-01")])).reason == "It was in the trash."
+    source_chat = only(json_file(chat))
+    assert len(source_chat.messages) == 2
+    assert source_chat.left_out == {"deleted message": 1}
+    assert (
+        read_skipped(json_file([own_turn(trashed_at="2025-01-01")])).reason
+        == "It was in the trash."
+    )
 
 
 def test_the_personal_archive_has_the_files() -> None:
@@ -167,9 +172,9 @@ def test_the_personal_archive_has_the_files() -> None:
     line = json.dumps(chat).encode() + b"\n"
     index = [{"id": "f", "name": "sky.txt", "path": "files/f-sky.txt"}, None]
     members = {"conversations.jsonl": line, "files.json": index, "files/f-sky.txt": b"Vega"}
-    file, expired = only(zipped(members)).messages[0].files
+    file, expired = only(build_zip(members)).messages[0].files
     assert (file.name, file.media_type, file.alt) == ("sky.txt", "text/plain", "A list")
-    assert b"".join(chunks_of(file)) == b"Vega"
+    assert b"".join(read_chunks(file)) == b"Vega"
     assert expired.missing == "The file had been deleted by the retention period."
     alone = only(BytesIO(line)).messages[0].files[0]
     assert "personal archive" in alone.missing
@@ -182,7 +187,7 @@ def stars(alice: User) -> Conversation:
     stored = Conversation.objects.create(
         user=alice, title="Stars", project=project, is_pinned=True, archived_at=AT
     )
-    settings = ChatSettings.of(stored)
+    settings = ChatSettings.for_conversation(stored)
     settings.set_own("Be exact.", {"temperature": 0.5, "extra": {"top_k": 2}})
     settings.store()
     prompt = stored.messages.create(role="user", content="Far?", created_at=AT)

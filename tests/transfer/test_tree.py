@@ -21,14 +21,14 @@ from chatapp.transfer.tree import (
     ToolCall,
     ToolResult,
     Tree,
-    tree_of,
+    build_tree,
 )
 from chatapp.upstream.wire.reply import Ending
 
 KINDS = {"u": Kind.PROMPT, "a": Kind.REPLY, "h": Kind.HIDDEN}
 
 
-def nodes_of(links: str) -> list[Node]:
+def parse_nodes(links: str) -> list[Node]:
     """Return nodes such as `u1 a1<u1`; the first letter is the kind."""
     nodes = []
     for link in links.split():
@@ -38,50 +38,50 @@ def nodes_of(links: str) -> list[Node]:
 
 
 def tree(links: str, current: str = "") -> Tree:
-    return tree_of(nodes_of(links), current, Counter())
+    return build_tree(parse_nodes(links), current, Counter())
 
 
-def shape(found: Tree) -> list[str]:
-    return [f"{one.source_id}<{one.parent or ''}" for one in found.messages]
+def shape(built_tree: Tree) -> list[str]:
+    return [f"{message.source_id}<{message.parent or ''}" for message in built_tree.messages]
 
 
 def test_siblings_stay_siblings_in_order() -> None:
-    found = tree("u1 a1<u1 a2<u1 u2<a1 u3<a1 a3<u3", "a2")
-    assert shape(found) == ["u1<", "a1<u1", "u2<a1", "u3<a1", "a3<u3", "a2<u1"]
-    assert found.active_leaf == "a2"
+    built_tree = tree("u1 a1<u1 a2<u1 u2<a1 u3<a1 a3<u3", "a2")
+    assert shape(built_tree) == ["u1<", "a1<u1", "u2<a1", "u3<a1", "a3<u3", "a2<u1"]
+    assert built_tree.active_leaf == "a2"
 
 
 def test_what_is_between_two_prompts_becomes_one_reply() -> None:
-    found = tree("u1 a1<u1 a2<a1 h1<a2 a3<h1 u2<a3 a4<u2", "a4")
-    assert shape(found) == ["u1<", "a3<u1", "u2<a3", "a4<u2"]
-    assert found.messages[1].content == "text of a1\n\ntext of a2\n\ntext of a3"
+    built_tree = tree("u1 a1<u1 a2<a1 h1<a2 a3<h1 u2<a3 a4<u2", "a4")
+    assert shape(built_tree) == ["u1<", "a3<u1", "u2<a3", "a4<u2"]
+    assert built_tree.messages[1].content == "text of a1\n\ntext of a2\n\ntext of a3"
 
 
 def test_a_reply_that_forks_becomes_siblings_with_all_that_leads_to_them() -> None:
-    found = tree("u1 a1<u1 a2<a1 a3<a1 u2<a1")
-    assert shape(found) == ["u1<", "a1<u1", "a2<u1", "a3<u1", "u2<a1"]
-    texts = [one.content for one in found.messages]
+    built_tree = tree("u1 a1<u1 a2<a1 a3<a1 u2<a1")
+    assert shape(built_tree) == ["u1<", "a1<u1", "a2<u1", "a3<u1", "u2<a1"]
+    texts = [message.content for message in built_tree.messages]
     assert texts[2:4] == ["text of a1\n\ntext of a2", "text of a1\n\ntext of a3"]
 
 
 def test_two_prompts_in_a_row_get_an_empty_reply_between_them() -> None:
-    found = tree("u1 u2<u1 u3<u1 a1<u3")
-    assert shape(found) == ["u1<", "u1:reply<u1", "u2<u1:reply", "u3<u1:reply", "a1<u3"]
-    between = found.messages[1]
+    built_tree = tree("u1 u2<u1 u3<u1 a1<u3")
+    assert shape(built_tree) == ["u1<", "u1:reply<u1", "u2<u1:reply", "u3<u1:reply", "a1<u3"]
+    between = built_tree.messages[1]
     assert (between.is_placeholder, between.ending) == (True, Ending.NO_ANSWER)
 
 
 def test_a_reply_without_a_prompt_gets_an_empty_one() -> None:
-    found = tree("a1 u1<a1")
-    assert shape(found) == ["a1:prompt<", "a1<a1:prompt", "u1<a1"]
-    assert found.messages[0].is_placeholder
+    built_tree = tree("a1 u1<a1")
+    assert shape(built_tree) == ["a1:prompt<", "a1<a1:prompt", "u1<a1"]
+    assert built_tree.messages[0].is_placeholder
 
 
 def test_messages_with_links_that_are_missing_or_circular_say_so() -> None:
-    nodes = nodes_of("u1<gone a1<u1 u2<a3 a2<u2 a3<a2 a1<u2")
-    found = tree_of(nodes, "", Counter())
-    assert shape(found) == ["u1<", "a1<u1", "u2<", "a3<u2"]
-    assert [(one.id, one.damage) for one in nodes if one.damage] == [
+    nodes = parse_nodes("u1<gone a1<u1 u2<a3 a2<u2 a3<a2 a1<u2")
+    built_tree = build_tree(nodes, "", Counter())
+    assert shape(built_tree) == ["u1<", "a1<u1", "u2<", "a3<u2"]
+    assert [(node.id, node.damage) for node in nodes if node.damage] == [
         ("u1", NO_PARENT),
         ("u2", CIRCULAR),
         ("a1", REPEATED),
@@ -93,8 +93,8 @@ def test_a_current_message_that_is_gone_makes_the_newest_branch_the_active_one()
     for day in (1, 3, 2):
         at = datetime(2025, 1, day, tzinfo=UTC)
         nodes.append(Node(f"a{day}", "u", Kind.REPLY, [Text("x")], at))
-    found = tree_of(nodes, "gone", Counter())
-    assert (found.active_leaf, found.notes) == ("a3", [DANGLING])
+    built_tree = build_tree(nodes, "gone", Counter())
+    assert (built_tree.active_leaf, built_tree.notes) == ("a3", [DANGLING])
 
 
 def test_the_active_branch_goes_through_a_hidden_or_inner_node_to_its_end() -> None:
@@ -118,10 +118,10 @@ def test_calls_and_results_are_paired_and_keep_their_order() -> None:
         ToolCall("never", ""),
     ]
     nodes = [Node("u", None, Kind.PROMPT), Node("a", "u", Kind.REPLY, parts)]
-    reply = tree_of(nodes, "", Counter()).messages[1]
+    reply = build_tree(nodes, "", Counter()).messages[1]
     first, second, third = reply.rounds
     assert (first.reasoning, first.content) == ("think", "first")
-    assert [(one.result, one.state) for one in first.tool_runs] == [
+    assert [(run.result, run.state) for run in first.tool_runs] == [
         ("one", "failed"),
         ("two", "done"),
     ]
@@ -132,7 +132,7 @@ def test_calls_and_results_are_paired_and_keep_their_order() -> None:
 
 def test_a_reply_without_any_answer_says_so() -> None:
     nodes = [Node("u", None, Kind.PROMPT), Node("a", "u", Kind.REPLY, [Reasoning("hm")])]
-    assert tree_of(nodes, "", Counter()).messages[1].ending is Ending.NO_ANSWER
+    assert build_tree(nodes, "", Counter()).messages[1].ending is Ending.NO_ANSWER
 
 
 def test_branches_that_would_multiply_the_text_are_refused() -> None:
@@ -141,7 +141,7 @@ def test_branches_that_would_multiply_the_text_are_refused() -> None:
         nodes.append(Node(f"a{number}", nodes[-1].id if number else "u", Kind.REPLY))
     nodes += [Node(f"s{number}", f"a{number}", Kind.PROMPT) for number in range(3000)]
     with pytest.raises(TooComplex):
-        tree_of(nodes, "", Counter())
+        build_tree(nodes, "", Counter())
 
 
 LINKS = st.lists(
@@ -158,13 +158,18 @@ def test_any_links_give_a_tree_in_which_prompts_and_replies_take_turns(
         for number, (kind, id, parent) in enumerate(links)
     ]
     first = {node.id: node for node in reversed(nodes)}
-    found = tree_of(nodes, str(current), Counter())
+    built_tree = build_tree(nodes, str(current), Counter())
     seen: dict[str | None, str] = {None: "assistant"}
-    for one in found.messages:
-        assert {one.role, seen[one.parent]} == {"user", "assistant"}
-        seen[one.source_id] = one.role
-    said = "".join(one.content for one in found.messages)
-    shown = [node for node in first.values() if node.kind]
-    assert all(part.text in said for node in shown for part in node.parts if isinstance(part, Text))
-    assert (found.active_leaf in seen) == bool(shown)
-    assert found.active_leaf not in {one.parent for one in found.messages}
+    for message in built_tree.messages:
+        assert {message.role, seen[message.parent]} == {"user", "assistant"}
+        seen[message.source_id] = message.role
+    all_text = "".join(message.content for message in built_tree.messages)
+    shown_nodes = [node for node in first.values() if node.kind]
+    assert all(
+        part.text in all_text
+        for node in shown_nodes
+        for part in node.parts
+        if isinstance(part, Text)
+    )
+    assert (built_tree.active_leaf in seen) == bool(shown_nodes)
+    assert built_tree.active_leaf not in {message.parent for message in built_tree.messages}

@@ -12,7 +12,7 @@ from tests.support.fake_upstream import (
     Stall,
     Step,
     answer,
-    answered,
+    build_response,
     choice,
     delta,
     done,
@@ -71,7 +71,7 @@ class AnsweringUpstream(FakeUpstream):
         self.models = MODELS
 
     def take(self, request: Request) -> Script:
-        script = super().take(request)
+        script = super().record_request(request)
         if request.method != "POST":
             return script
         messages: list[dict[str, Any]] = request.body["messages"]
@@ -79,7 +79,7 @@ class AnsweringUpstream(FakeUpstream):
             return Script(tuple(answer("It is noon, by the clock.")))
         prompt = str([message for message in messages if message["role"] == "user"][-1]["content"])
         if REFUSED in prompt:
-            return answered(400, {"error": {"message": "The model is out of stories."}})
+            return build_response(400, {"error": {"message": "The model is out of stories."}})
         steps = next((ANSWERS[text] for text in ANSWERS if text in prompt), None)
         return (
             Script(tuple(steps)) if steps else Script(tuple(answer(f"An answer to: {prompt[:40]}")))

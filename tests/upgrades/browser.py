@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 
 from tests.support.live import PASSWORD, TRUSTS_NOBODY, Person
-from tests.support.page import Element, parse, submitted
+from tests.support.page import Element, collect_fields, parse
 from tests.upgrades.old_version import Installation
 
 Values = str | Sequence[str]
@@ -48,7 +48,7 @@ class Browser:
     def submit_page(self, url: str, page: str, **fields: Values) -> str:
         """Send the form with these fields of a page that is already there."""
         form = _form_with(page, fields)
-        return self.post(form.attributes.get("action", "") or url, submitted(form) | fields)
+        return self.post(form.attributes.get("action", "") or url, collect_fields(form) | fields)
 
     def press(self, page: str, arguments: Mapping[str, object] = {}, /, **fields: Values) -> str:
         """Send what a button of another page sends to this one."""
@@ -79,7 +79,9 @@ def _form_with(page: str, fields: Mapping[str, Values]) -> Element:
     names = []
     for form in parse(page).find_all("form"):
         entries = (form.find_all(tag) for tag in ("input", "textarea", "select", "button"))
-        names.append({one.attributes.get("name", "") for found in entries for one in found})
+        names.append(
+            {element.attributes.get("name", "") for elements in entries for element in elements}
+        )
         if names[-1] >= fields.keys() and form.attributes.get("method") == "post":
             return form
     raise Refused(f"No form has {sorted(fields)}, but there are {names}")
@@ -88,8 +90,11 @@ def _form_with(page: str, fields: Mapping[str, Values]) -> Element:
 def read_seal(page: str) -> dict[str, str]:
     """Return the field with which a page proves that it has shown what is about to be saved."""
     entries = parse(page).find_all("input") + parse(page).find_all("button")
-    named = {one.attributes.get("name", ""): one.attributes.get("value", "") for one in entries}
-    return {name: named[name] for name in ("seal", "seen") if name in named}
+    values = {
+        element.attributes.get("name", ""): element.attributes.get("value", "")
+        for element in entries
+    }
+    return {name: values[name] for name in ("seal", "seen") if name in values}
 
 
 def _problems(page: str) -> str:

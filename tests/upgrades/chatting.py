@@ -1,4 +1,4 @@
-"""What Ann and Ben do in chats, through the sockets of their tabs."""
+"""Actions of Ann and Ben in chats, through the sockets of their tabs."""
 
 import asyncio
 import json
@@ -139,8 +139,10 @@ async def until_answered(tab: Visitor, before: set[str]) -> None:
 
 
 def endings(tab: Visitor) -> list[str]:
-    found = (one.attributes.get("data-ending", "") for one in tab.page.root.find_all("article"))
-    return list(found)
+    values = (
+        article.attributes.get("data-ending", "") for article in tab.page.root.find_all("article")
+    )
+    return list(values)
 
 
 async def act(tab: Visitor, action: str, /, **fields: str) -> None:

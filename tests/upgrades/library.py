@@ -1,10 +1,10 @@
-"""What people do with features that came later; each only if the version has it."""
+"""Actions of people with features that came later; each only if the version has it."""
 
 import re
 from time import sleep
 
 from tests.support.pictures import png
-from tests.transfer.samples import claude_turn, gpt_turn, zipped
+from tests.transfer.samples import build_zip, claude_turn, gpt_turn
 from tests.upgrades.browser import Browser
 from tests.upgrades.chatting import act, ask, find_chat, list_messages, open_tab, rename
 from tests.upgrades.old_version import Installation
@@ -61,8 +61,8 @@ async def attach_files(site: Installation, ann: Browser) -> None:
 def upload(site: Installation, person: Browser, name: str, data: bytes) -> str:
     """Upload a file to the draft of a new chat, wait until it was read and return its id."""
     place = {"conversation": "", "form": ""}
-    begun = person.send("POST", "/files/", data={"name": name, "size": str(len(data)), **place})
-    pk: str = begun.json()["id"]
+    response = person.send("POST", "/files/", data={"name": name, "size": str(len(data)), **place})
+    pk: str = response.json()["id"]
     headers = {"Upload-Offset": "0", "Content-Type": "application/octet-stream"}
     person.send("PATCH", f"/files/{pk}/part/", content=data, headers=headers)
     wait_until_read(site, pk)
@@ -148,11 +148,11 @@ def share_project(site: Installation, cast: Cast) -> None:
 def import_chats(site: Installation, ann: Browser) -> None:
     """Import the exports of two other services."""
     for name, chats in (("chatgpt.zip", gpt_turn()), ("claude.zip", claude_turn())):
-        file = zipped({"conversations.json": [chats]})
+        file = build_zip({"conversations.json": [chats]})
         file.seek(0)
         data = file.read()
-        begun = ann.send("POST", "/imports/upload/", data={"name": name, "size": str(len(data))})
-        answer = begun.json()
+        response = ann.send("POST", "/imports/upload/", data={"name": name, "size": str(len(data))})
+        answer = response.json()
         headers = {"Upload-Offset": "0", "Content-Type": "application/octet-stream"}
         path = f"/imports/files/{answer['files'][0]['id']}/part/"
         ann.send("PATCH", path, content=data, headers=headers)

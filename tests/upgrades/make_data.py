@@ -34,13 +34,13 @@ def main() -> None:
     parser.add_argument("name", help="of the version, for example 0.6.0")
     options = parser.parse_args()
     code = check_out(options.commit)
-    shown = {}
+    sections_by_vendor = {}
     for vendor in VENDORS:
         archive = DATA / f"{options.name}.{vendor}.zip"
         archive.unlink(missing_ok=True)
         with installation(code, vendor) as site:
-            shown[vendor] = live_through(site, archive)
-    text = json.dumps(shown, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+            sections_by_vendor[vendor] = live_through(site, archive)
+    text = json.dumps(sections_by_vendor, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     (DATA / f"{options.name}.json").write_text(text + "\n")
 
 
@@ -55,8 +55,8 @@ def live_through(site: Installation, archive: Path) -> dict[str, object]:
         story = live(site, upstream.base_url, tools.url)
         keys = asyncio.run(asyncio.wait_for(story, STORY_SECONDS))
         site.manage("backup", str(archive))
-        shown = json.loads(site.run(SHOW.read_text(), json.dumps(keys)))
-        return {"keys": keys, "shown": shown}
+        sections = json.loads(site.run(SHOW.read_text(), json.dumps(keys)))
+        return {"keys": keys, "shown": sections}
 
 
 async def live(site: Installation, upstream_url: str, tools_url: str) -> dict[str, str]:

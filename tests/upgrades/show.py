@@ -38,7 +38,7 @@ Json = dict[str, Any]
 def main() -> None:
     keys = json.loads(sys.argv[1]) if len(sys.argv) > 1 else {}
     # Signing in to look at pages changes the database, so that comes last.
-    shown: Json = {
+    sections: Json = {
         "rows": {RENAMED.get(name, name): manager.count() for name, manager in MODELS.items()},
         "audit log": rows("AuditEvent", audit_event, "sequence"),
         **tables(),
@@ -49,7 +49,7 @@ def main() -> None:
         "shared pages": shared_pages(keys),
         "API": api(keys),
     }
-    print(json.dumps(shown, default=str))
+    print(json.dumps(sections, default=str))
 
 
 MODELS: dict[str, Manager[Any]] = {
@@ -122,20 +122,20 @@ TABLES: dict[str, str] = {
 
 
 def tables() -> Json:
-    shown: Json = {}
+    rows_by_table: Json = {}
     for name, fields in TABLES.items():
         if manager := find_manager(name):
             there = {field.name for field in manager.model._meta.get_fields()}
-            known = [field for field in fields.split() if field in there]
-            listed = [values(row, known) for row in manager.all()]
-            shown[name] = sorted(listed, key=lambda row: json.dumps(row, default=str))
-    return shown
+            field_names = [field for field in fields.split() if field in there]
+            listed = [values(row, field_names) for row in manager.all()]
+            rows_by_table[name] = sorted(listed, key=lambda row: json.dumps(row, default=str))
+    return rows_by_table
 
 
 def find_manager(name: str) -> Manager[Any] | None:
     """Return the manager of a model by its newest name."""
     names = [name, *(old for old, new in RENAMED.items() if new == name)]
-    return next((MODELS[one] for one in names if one in MODELS), None)
+    return next((MODELS[candidate] for candidate in names if candidate in MODELS), None)
 
 
 def rows(model: str, show: Show, *order: str) -> list[object]:
@@ -149,11 +149,11 @@ def values(row: Any, fields: Iterable[str]) -> Json:
 
 def plain(value: Any) -> object:
     if hasattr(value, "all"):
-        return sorted(map(name_of, value.all()))
-    return name_of(value) if hasattr(value, "_meta") else value
+        return sorted(map(find_name, value.all()))
+    return find_name(value) if hasattr(value, "_meta") else value
 
 
-def name_of(row: Any) -> str:
+def find_name(row: Any) -> str:
     for field in ("username", "name", "title"):
         if hasattr(row, field):
             return str(getattr(row, field))
@@ -173,12 +173,12 @@ def chat(conversation: Any) -> Json:
     return {
         **values(conversation, [*fields.split(), "created_at", "updated_at"]),
         "shown up to": numbers.get(conversation.active_leaf),
-        "messages": [message_of(one, numbers) for one in messages],
+        "messages": [describe_message(message, numbers) for message in messages],
         "page": page(conversation),
     }
 
 
-def message_of(message: Any, numbers: Mapping[Any, int]) -> Json:
+def describe_message(message: Any, numbers: Mapping[Any, int]) -> Json:
     fields = (
         "role content reasoning refusal ending finish_reason upstream model error slot choice "
         "is_continuation created_at deleted_at time_to_first_token duration is_flagged"
@@ -194,8 +194,8 @@ def message_of(message: Any, numbers: Mapping[Any, int]) -> Json:
         **values(message, fields.split()),
         "parent": numbers.get(message.parent_id),
         "rounds": rounds,
-        "images": [image(one) for one in message.images.order_by("position")],
-        "files": [attachment(one) for one in files_of(message)],
+        "images": [image(picture) for picture in message.images.order_by("position")],
+        "files": [attachment(file) for file in list_files(message)],
         "feedback": feedback(message),
     }
 
@@ -206,7 +206,7 @@ def image(image: Any) -> Json:
     return {"media_type": image.media_type, "bytes": digest(client.get(path))}
 
 
-def files_of(message: Any) -> Iterable[Any]:
+def list_files(message: Any) -> Iterable[Any]:
     return message.attachments.order_by("position") if hasattr(message, "attachments") else ()
 
 
@@ -219,8 +219,8 @@ def attachment(attachment: Any) -> Json:
 
 
 def feedback(message: Any) -> object:
-    given = getattr(message, "feedback", None)
-    return [given.rating, given.note] if given else None
+    rating = getattr(message, "feedback", None)
+    return [rating.rating, rating.note] if rating else None
 
 
 def usage() -> list[object]:
@@ -228,9 +228,9 @@ def usage() -> list[object]:
     counts = "prompt_tokens completion_tokens total_tokens cached_tokens reasoning_tokens cost"
     by = ("user_id", "upstream_name", "model", "day", "ending", "provenance")
     names = dict(User.objects.values_list("pk", "username"))
-    sums = MODELS["Usage"].values(*by).annotate(**{one: Sum(one) for one in counts.split()})
-    listed = [{**one, "user_id": names.get(one["user_id"])} for one in sums]
-    return sorted(listed, key=lambda one: json.dumps(one, default=str))
+    sums = MODELS["Usage"].values(*by).annotate(**{count: Sum(count) for count in counts.split()})
+    listed = [{**row, "user_id": names.get(row["user_id"])} for row in sums]
+    return sorted(listed, key=lambda row: json.dumps(row, default=str))
 
 
 def audit_event(event: Any) -> list[object]:

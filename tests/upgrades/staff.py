@@ -1,4 +1,4 @@
-"""What administrators and the reviewer do in the story, on the pages of the old version."""
+"""Actions of administrators and the reviewer in the story, on the pages of the old version."""
 
 import re
 from dataclasses import dataclass

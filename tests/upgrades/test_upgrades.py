@@ -60,7 +60,7 @@ def test_an_upgrade_keeps_what_people_see(name: str, empty: Environment) -> None
     unpack(archive(name, empty), empty)
     done = run(empty, "manage.py", "upgrade", check=False)
     assert done.returncode == 0, done.stderr
-    before = read_shown(name, empty)
+    before = load_sections(name, empty)
     differences = find_differences(before["shown"], show(empty, before["keys"]))
     assert not differences, json.dumps(differences, indent=1)
 
@@ -69,7 +69,7 @@ def test_an_upgrade_keeps_what_people_see(name: str, empty: Environment) -> None
 def test_a_restored_backup_shows_what_people_saw(name: str, empty: Environment) -> None:
     done = run(empty, "manage.py", "restore", str(archive(name, empty)), check=False)
     assert done.returncode == 0, done.stderr
-    before = read_shown(name, empty)
+    before = load_sections(name, empty)
     after = show(empty, before["keys"])
     differences = find_differences(interrupt(before["shown"]), after)
     for section in CHANGED_BY_AN_INTERRUPTION:
@@ -106,10 +106,10 @@ def unpack(archive: Path, environment: Environment) -> None:
         (data_dir / "chatapp.sqlite3").write_bytes(database)
 
 
-def read_shown(name: str, environment: Environment) -> Json:
+def load_sections(name: str, environment: Environment) -> Json:
     """Return what the old code showed, and the secrets with which it did so."""
-    shown: Json = json.loads((DATA / f"{name}.json").read_text())[vendor(environment)]
-    return shown
+    sections: Json = json.loads((DATA / f"{name}.json").read_text())[vendor(environment)]
+    return sections
 
 
 def show(environment: Environment, keys: dict[str, str]) -> Json:
@@ -117,17 +117,17 @@ def show(environment: Environment, keys: dict[str, str]) -> Json:
     done = run(environment, "-c", SHOW.read_text() + CHECK, json.dumps(keys))
     assert "all triggers are those of this version" in done.stderr
     assert "\nFAILED" not in done.stderr, done.stderr
-    shown: Json = json.loads(done.stdout)
-    return shown
+    sections: Json = json.loads(done.stdout)
+    return sections
 
 
-def interrupt(shown: Json) -> Json:
+def interrupt(sections: Json) -> Json:
     """Return what was shown, as if the replies that were streaming had been interrupted."""
-    chats = json.loads(json.dumps(shown["chats"]).replace('"streaming"', '"interrupted"'))
+    chats = json.loads(json.dumps(sections["chats"]).replace('"streaming"', '"interrupted"'))
     budgets = ("BudgetAccount", "BudgetHold")
-    settled = {name: [row for row in shown[name] if not row["held"]] for name in budgets}
-    rows = {name: count for name, count in shown["rows"].items() if name not in OF_PROCESSES}
-    return {**shown, **settled, "chats": chats, "rows": rows}
+    settled = {name: [row for row in sections[name] if not row["held"]] for name in budgets}
+    rows = {name: count for name, count in sections["rows"].items() if name not in OF_PROCESSES}
+    return {**sections, **settled, "chats": chats, "rows": rows}
 
 
 def find_differences(before: Json, after: Json) -> Json:
@@ -138,18 +138,18 @@ def find_differences(before: Json, after: Json) -> Json:
     }
     differences: Json = {"rows": {"fewer": sorted(fewer)}} if fewer else {}
     for section, content in before.items():
-        lost, new = compare(content, after[section])
-        if lost or new:
-            differences[section] = {"lost": lost, "new": new}
+        missing, new = compare(content, after[section])
+        if missing or new:
+            differences[section] = {"lost": missing, "new": new}
     return differences
 
 
 def compare(before: Any, after: Any) -> tuple[list[object], list[object]]:
     """Return the items of two lists or objects that are in one of them only."""
     if isinstance(before, dict):
-        before, after = ([[name, each[name]] for name in before] for each in (before, after))
+        before, after = ([[name, content[name]] for name in before] for content in (before, after))
     elif before and isinstance(before[0], dict):
         fields = before[0].keys()  # later versions have more
         after = [{name: row[RENAMED.get(name, name)] for name in fields} for row in after]
-    lost = [item for item in before if before.count(item) > after.count(item)]
-    return lost, [item for item in after if after.count(item) > before.count(item)]
+    missing = [item for item in before if before.count(item) > after.count(item)]
+    return missing, [item for item in after if after.count(item) > before.count(item)]

@@ -16,21 +16,21 @@ WHOLE = [delta("Hello"), finish(), usage(), done()]
 RECORDINGS = Path(__file__).parent.parent / "recordings"
 
 
-def events_of(*reads: bytes, secret: str = "", choices: int = 1) -> list[Event]:
+def decode_events(*reads: bytes, secret: str = "", choices: int = 1) -> list[Event]:
     """Decode a body; `choices` is the request's `n`."""
     decoder = EventDecoder(secret, choices)
     return [event for data in reads for event in decoder.receive_data(data)] + decoder.close()
 
 
-def folded(events: Iterable[Event], choice: int = 0) -> Reply:
+def fold_events(events: Iterable[Event], choice: int = 0) -> Reply:
     reply = Reply(choice)
     for event in events:
         reply.apply(event)
     return reply
 
 
-def reply_of(*reads: bytes, choice: int = 0) -> Reply:
-    return folded(events_of(*reads), choice)
+def decode_reply(*reads: bytes, choice: int = 0) -> Reply:
+    return fold_events(decode_events(*reads), choice)
 
 
 class EagerClient(UpstreamClient):
@@ -52,7 +52,7 @@ async def ask(client: UpstreamClient, endpoint: Endpoint) -> list[Event]:
 
 
 async def reply_to(client: UpstreamClient, endpoint: Endpoint) -> Reply:
-    return folded(await ask(client, endpoint))
+    return fold_events(await ask(client, endpoint))
 
 
 async def failure(client: UpstreamClient, endpoint: Endpoint) -> UpstreamError:

@@ -14,14 +14,14 @@ from tests.upstream import KEY
 @pytest.fixture
 def transports(monkeypatch: pytest.MonkeyPatch) -> list[Transport]:
     """The transports that clients have created."""
-    made: list[Transport] = []
+    created: list[Transport] = []
 
-    def transport(kept_seconds: float) -> Transport:
-        made.append(Transport(kept_seconds))
-        return made[-1]
+    def transport(keep_alive_seconds: float) -> Transport:
+        created.append(Transport(keep_alive_seconds))
+        return created[-1]
 
     monkeypatch.setattr(client_module, "Transport", transport)
-    return made
+    return created
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ async def test_a_compressed_stream_is_decompressed(
 async def test_a_stream_of_several_gzip_members_is_decompressed(
     client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
 ) -> None:
-    members = [gzip.compress(one) for one in WHOLE]
+    members = [gzip.compress(part) for part in WHOLE]
     for reads in (
         [b"".join(members)],
         members,

@@ -28,12 +28,12 @@ from tests.support.fake_upstream import (
     Pause,
     Script,
     Stall,
-    answered,
+    build_response,
     delta,
     done,
     finish,
 )
-from tests.upstream import KEY, MESSAGES, ask, failure, folded, reply_to
+from tests.upstream import KEY, MESSAGES, ask, failure, fold_events, reply_to
 
 
 async def test_a_reply_streams_in(
@@ -59,7 +59,7 @@ async def test_a_body_with_images_is_sent_whole(
 ) -> None:
     image = EncodedPart.of("image/png", bytes(1024 * 1024))
     async with client.stream(endpoint, "m", [{"role": "user", "content": [image]}]) as reads:
-        assert folded([event async for events in reads for event in events]).answer
+        assert fold_events([event async for events in reads for event in events]).answer
     request = upstream.wait_for_request()
     assert request.body["messages"][0]["content"] == [json.loads(image.json)]
     assert int(request.headers["content-length"]) == len(request.raw)
@@ -135,7 +135,7 @@ async def test_a_request_is_repeated_without_stream_options_if_they_are_rejected
     upstream.fail(status, body)
     events = await ask(client, endpoint)
     assert events[0] == UsageOptionRefused()
-    assert folded(events).ending is Ending.COMPLETE
+    assert fold_events(events).ending is Ending.COMPLETE
     first, second = upstream.requests
     assert first.body == second.body | {"stream_options": {"include_usage": True}}
     await ask(client, replace(endpoint, takes_usage_option=False))
@@ -367,7 +367,7 @@ async def test_the_body_of_a_model_list_may_take_as_long_as_the_list(
 ) -> None:
     """It used to be cut off at the limit for other bodies, and was then invalid."""
     monkeypatch.setattr(client_module, "WHOLE_BODY_SECONDS", 0.0)
-    listed = answered(200, {"data": [{"id": "late"}]})
+    listed = build_response(200, {"data": [{"id": "late"}]})
     upstream.models_failure = Script((Delay(0.05), *listed.steps), headers=listed.headers)
     assert await client.list_models(endpoint)
 

@@ -39,12 +39,14 @@ async def stream() -> Stream:
     return stream
 
 
-async def offering(stream: Stream, taken: list[bytes], most: int = 1000) -> asyncio.Task[bool]:
-    """Return a task that offers data and takes up to `most` pieces."""
+async def offer_data(
+    stream: Stream, taken: list[bytes], max_pieces: int = 1000
+) -> asyncio.Task[bool]:
+    """Return a task that offers data and takes at most `max_pieces` of it."""
 
     def take(data: bytes) -> bool:
         taken.append(data)
-        return len(taken) < most
+        return len(taken) < max_pieces
 
     offered = asyncio.create_task(stream.offer(take, None))
     await asyncio.sleep(0)
@@ -53,7 +55,7 @@ async def offering(stream: Stream, taken: list[bytes], most: int = 1000) -> asyn
 
 async def test_data_is_passed_on_in_the_same_iteration_of_the_loop(stream: Stream) -> None:
     taken: list[bytes] = []
-    offered = await offering(stream, taken, most=2)
+    offered = await offer_data(stream, taken, max_pieces=2)
     stream.data_received(b"one")
     assert taken == [b"one"]
     stream.data_received(b"two")
@@ -66,7 +68,7 @@ async def test_data_is_passed_on_in_the_same_iteration_of_the_loop(stream: Strea
 async def test_large_data_must_be_read(stream: Stream, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "_MAX_AT_ONCE", 3)
     taken: list[bytes] = []
-    offered = await offering(stream, taken)
+    offered = await offer_data(stream, taken)
     stream.data_received(b"three")
     stream.data_received(b"two")  # must stay in order
     assert not await offered
@@ -109,7 +111,7 @@ async def test_an_error_while_taking_is_raised_in_the_offering_task(stream: Stre
 
 async def test_nothing_is_passed_on_after_a_cancellation(stream: Stream) -> None:
     taken: list[bytes] = []
-    offered = await offering(stream, taken)
+    offered = await offer_data(stream, taken)
     offered.cancel()
     stream.data_received(b"one")  # before the task is cancelled
     with pytest.raises(asyncio.CancelledError):
@@ -118,19 +120,19 @@ async def test_nothing_is_passed_on_after_a_cancellation(stream: Stream) -> None
 
 
 async def test_the_silence_timeout_restarts_with_each_piece(stream: Stream) -> None:
-    given = 0
+    piece_count = 0
 
     def take(_data: bytes) -> bool:
-        nonlocal given
-        given += 1
-        if given < 4:
+        nonlocal piece_count
+        piece_count += 1
+        if piece_count < 4:
             asyncio.get_running_loop().call_later(0.06, stream.data_received, b"x")
         return True
 
     asyncio.get_running_loop().call_later(0.06, stream.data_received, b"x")
     with pytest.raises(httpx.ReadTimeout):
         await stream.offer(take, 0.1)
-    assert given == 4
+    assert piece_count == 4
 
 
 @pytest.mark.parametrize("before", [b"", EARLY], ids=["", "after hints"])

@@ -6,23 +6,25 @@ import sys
 import pytest
 
 from chatapp.upstream import known_prices
-from chatapp.upstream.known_prices import looked_up
+from chatapp.upstream.known_prices import look_up_models
 
 
 @pytest.mark.server
 async def test_models_of_a_public_gateway_are_found_by_its_address() -> None:
-    found = await known_prices.known_prices(
+    models = await known_prices.find_known_models(
         "https://api.openai.com/v1", ["gpt-4o", "no such model", "x" * 200, "\ud800"]
     )
-    [known] = [one for one in found if one.id == "gpt-4o"]
-    assert known.price
-    assert known.context_tokens
-    assert 0 < (known.price.cached or 0) < known.price.input < known.price.output
-    assert len(found) == 1
+    [priced_model] = [model for model in models if model.id == "gpt-4o"]
+    assert priced_model.price
+    assert priced_model.context_tokens
+    assert (
+        0 < (priced_model.price.cached or 0) < priced_model.price.input < priced_model.price.output
+    )
+    assert len(models) == 1
 
 
 def test_a_model_name_at_an_unknown_gateway_has_no_price() -> None:
-    assert looked_up("https://gateway.test/v1", ["gpt-4o"]) == {}
+    assert look_up_models("https://gateway.test/v1", ["gpt-4o"]) == {}
 
 
 WITHOUT_NETWORK = """
@@ -33,8 +35,8 @@ def refuse(event, arguments):
         sys.exit(f"{event}{arguments}")
 
 sys.addaudithook(refuse)
-from chatapp.upstream.known_prices import looked_up
-print(*looked_up("https://api.openai.com/v1", ["gpt-4o"]))
+from chatapp.upstream.known_prices import look_up_models
+print(*look_up_models("https://api.openai.com/v1", ["gpt-4o"]))
 """
 
 
@@ -52,4 +54,4 @@ async def test_no_process_is_started_for_an_address_without_https(
     base_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", "no such program")
-    assert await known_prices.known_prices(base_url, ["gpt-4o"]) == []
+    assert await known_prices.find_known_models(base_url, ["gpt-4o"]) == []

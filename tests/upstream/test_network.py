@@ -66,7 +66,7 @@ async def serving(answer: Answer, certificate: Path | None = None) -> AsyncItera
         context.load_cert_chain(certificate)
     answering: set[asyncio.Task[None]] = set()
 
-    async def answered(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def serve_connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         answering.add(present(asyncio.current_task()))
         with suppress(ConnectionError):
             await answer(reader, writer)
@@ -74,7 +74,7 @@ async def serving(answer: Answer, certificate: Path | None = None) -> AsyncItera
         with suppress(ConnectionError, ssl.SSLError):
             await writer.wait_closed()
 
-    async with await asyncio.start_server(answered, "127.0.0.1", 0, ssl=context) as server:
+    async with await asyncio.start_server(serve_connection, "127.0.0.1", 0, ssl=context) as server:
         yield server.sockets[0].getsockname()[1]
         for task in answering:
             await asyncio.wait_for(task, 5)
@@ -181,9 +181,9 @@ async def test_an_idle_connection_is_closed_after_a_while() -> None:
         assert await reader.read() == b""
         closed.set()
 
-    transport = Transport(kept_seconds=0.01)
+    transport = Transport(keep_alive_seconds=0.01)
     async with serving(answer) as port:
-        assert await answered(transport, port) == (200, b"{}")
+        assert await send_request(transport, port) == (200, b"{}")
         assert len(transport.connections) == 1
         await asyncio.wait_for(closed.wait(), 5)
     assert len(transport.connections) == 0
@@ -211,21 +211,21 @@ async def test_a_response_is_read_at_every_split(written: bytes, status: int) ->
             may_continue.clear()
             writer.write(written[cut:])
 
-    transport = Transport(kept_seconds=5)
+    transport = Transport(keep_alive_seconds=5)
     async with serving(answer) as port:
         for cut in range(1, len(written)):
-            asked = asyncio.create_task(answered(transport, port))
+            request_task = asyncio.create_task(send_request(transport, port))
             await is_cut.wait()
             is_cut.clear()
             for _ in range(3):  # let the loop read the first part
                 await asyncio.sleep(0)
             may_continue.set()
-            assert await asked == (status, b"Hello!"), cut
+            assert await request_task == (status, b"Hello!"), cut
         await transport.aclose()
     assert connections == 1
 
 
-async def answered(transport: Transport, port: int) -> tuple[int, bytes]:
+async def send_request(transport: Transport, port: int) -> tuple[int, bytes]:
     timeouts = {"connect": 5.0, "read": 5.0, "write": 5.0}
     url = f"http://127.0.0.1:{port}/"
     request = httpx.Request("GET", url, extensions={"timeout": timeouts})

@@ -7,7 +7,7 @@ import ssl
 
 import pytest
 
-from chatapp.upstream.os_errors import words_of
+from chatapp.upstream.os_errors import describe_error
 
 
 def by_number(number: int) -> OSError:
@@ -29,7 +29,7 @@ def by_number(number: int) -> OSError:
     ],
 )
 def test_an_error_is_described_in_words(error: Exception, words: str) -> None:
-    description = words_of(error)
+    description = describe_error(error)
     assert words in description
     assert "Errno" not in description
     assert "[" not in description

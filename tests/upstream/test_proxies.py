@@ -63,18 +63,18 @@ class ForwardProxy:
         back, forth = await asyncio.open_connection(self._upstream.hostname, self._upstream.port)
         forth.write(head)
         both = [
-            asyncio.create_task(copied(reader, forth)),
-            asyncio.create_task(copied(back, writer)),
+            asyncio.create_task(copy_stream(reader, forth)),
+            asyncio.create_task(copy_stream(back, writer)),
         ]
         await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
-        for one in both:
-            one.cancel()
+        for copying in both:
+            copying.cancel()
         await asyncio.wait(both)
         forth.close()
         await forth.wait_closed()
 
 
-async def copied(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+async def copy_stream(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
     with suppress(ConnectionError):
         while data := await source.read(65536):
             target.write(data)

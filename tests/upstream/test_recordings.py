@@ -4,7 +4,7 @@ import pytest
 
 from chatapp.upstream.recordings import MalformedRecording, Read, Recording
 from chatapp.upstream.wire.events import TokenUsage
-from tests.upstream import RECORDINGS, events_of, folded
+from tests.upstream import RECORDINGS, decode_events, fold_events
 
 AIGATEWAY_USAGE = TokenUsage(12, 37, 49)
 TIMED = Recording.parse((RECORDINGS / "aigateway_timed.jsonl").read_text())
@@ -15,7 +15,7 @@ def test_a_recording_replays_its_reads_with_their_timing() -> None:
     delays = [round(delay, 3) for delay, _ in TIMED.replay()]
     assert delays == [0.41, 0.02, 0.01, 0.03]
     assert sum(delay for delay, _ in TIMED.replay(speed=10)) == pytest.approx(0.047)
-    reply = folded(events_of(*(data for _, data in TIMED.replay())))
+    reply = fold_events(decode_events(*(data for _, data in TIMED.replay())))
     assert (reply.answer, reply.usage) == ("Größe there", AIGATEWAY_USAGE)
 
 

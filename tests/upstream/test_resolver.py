@@ -121,8 +121,8 @@ def hanging(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hanging]:
 async def test_concurrent_look_ups_of_a_name_share_one(hanging: Hanging) -> None:
     names = Resolver()
     for _ in range(2):
-        asked = [names.addresses("gw.example") for _ in range(20)]
-        failed = await asyncio.gather(*asked, return_exceptions=True)
+        look_ups = [names.addresses("gw.example") for _ in range(20)]
+        failed = await asyncio.gather(*look_ups, return_exceptions=True)
         assert {type(error) for error in failed} == {OSError}
     assert hanging.asked == {"gw.example": 1}
     waiting = asyncio.create_task(names.addresses("gw.example"))
@@ -147,11 +147,11 @@ async def test_an_address_and_an_idle_connection_need_no_look_up(
     upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked_up: list[str] = []
-    known = socket.getaddrinfo
+    getaddrinfo = socket.getaddrinfo
 
     def look_up(host: str, *args: Any, **options: Any) -> object:
         looked_up.append(host)
-        return known(host, *args, **options)
+        return getaddrinfo(host, *args, **options)
 
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
     client = UpstreamClient()

@@ -28,14 +28,14 @@ from tests.support.fake_upstream import (
     Stall,
     choice,
     chunk,
+    delay_frames,
     delta,
     done,
     error,
     finish,
-    paced,
     usage,
 )
-from tests.upstream import MESSAGES, WHOLE, EagerClient, ask, failure, folded, reply_to
+from tests.upstream import MESSAGES, WHOLE, EagerClient, ask, failure, fold_events, reply_to
 
 
 @pytest.fixture(params=[UpstreamClient, EagerClient], ids=["iterated", "at once"])
@@ -75,7 +75,7 @@ async def test_a_stream_is_recognised_with_any_content_type(
             seen += events
             if AnswerDelta("Hel") in events:
                 pause.release()  # so events came before the end of the body
-    assert (folded(seen).answer, folded(seen).ending) == ("Hello", Ending.COMPLETE)
+    assert (fold_events(seen).answer, fold_events(seen).ending) == ("Hello", Ending.COMPLETE)
 
 
 COMPLETION = {"choices": [{"message": {"content": "Hello"}, "finish_reason": "stop"}]}
@@ -261,7 +261,7 @@ async def test_pings_after_the_finish_do_not_extend_the_wait(
     client_kind: type[UpstreamClient], endpoint: Endpoint, upstream: FakeUpstream
 ) -> None:
     client = client_kind(usage_seconds=0.05)
-    upstream.script(delta("x"), finish(), *paced([b": ping\n\n"] * 1000, 0.01), Stall())
+    upstream.script(delta("x"), finish(), *delay_frames([b": ping\n\n"] * 1000, 0.01), Stall())
     assert (await reply_to(client, endpoint)).ending is Ending.COMPLETE
     assert (await (await upstream.until_requested()).until_closed()).was_streaming
     await client.aclose()
@@ -278,7 +278,7 @@ async def test_the_stream_is_read_until_all_choices_have_finished(
             seen += events
             if Finished("stop", choice=1) in events:
                 break
-    assert folded(seen, choice=1).answer == "late"
+    assert fold_events(seen, choice=1).answer == "late"
 
 
 async def test_an_upstream_that_leaves_the_body_open_after_done_is_closed(
@@ -309,7 +309,7 @@ async def test_events_not_taken_at_once_are_iterated_over_in_order(
         async for events in reads:
             ways.append("iterated")
             seen += events
-    reply = folded(seen)
+    reply = fold_events(seen)
     assert (reply.answer, reply.ending) == ("".join(words), Ending.COMPLETE)
     assert set(ways) == {"at once", "iterated"}
     again = await reply_to(client, endpoint)
@@ -343,7 +343,7 @@ async def test_usage_after_the_end_is_still_counted(
             if StreamDone() in events:
                 pause.release()
     await client.aclose()
-    reply = folded(seen)
+    reply = fold_events(seen)
     assert (reply.answer, reply.ending, reply.usage) == (
         "Hi",
         Ending.COMPLETE,

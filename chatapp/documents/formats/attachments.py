@@ -5,7 +5,7 @@ from dataclasses import replace
 from importlib import import_module
 
 from chatapp.documents import refusals
-from chatapp.documents.labels import labelled
+from chatapp.documents.labels import refine_label
 from chatapp.documents.results import Document, Limits, Picture, Result, Scan, Unreadable
 
 from . import detection
@@ -63,4 +63,4 @@ def read_result(content: bytes, name: str, limits: Limits, room: int) -> Result:
         raise
     except Exception as error:  # hostile files make parsers raise anything
         raise refusals.damaged() from error
-    return labelled(result, name)
+    return refine_label(result, name)

@@ -41,7 +41,7 @@ def read_office_chart(root: Element) -> Chart:
     """Read `c:chartSpace`, or `cx:chartSpace` of newer kinds such as waterfalls."""
     chart = child(root, "chart")
     if child(root, "chartData") is not None:
-        return _extended(root, chart)
+        return _read_extended_chart(root, chart)
     plot = child(chart, "plotArea")
     kinds = list(plot) if plot is not None else []
     base = EPOCH_1904 if _is_on(child(root, "date1904")) else EPOCH
@@ -51,7 +51,7 @@ def read_office_chart(root: Element) -> Chart:
     title = _words(child(chart, "title"))
     if child(chart, "title") is not None and not title and len(names) == 1:
         title = names[0]  # which Office shows then
-    return _of_series(title, [axis for axis in axes if axis], series)
+    return _build_chart(title, [axis for axis in axes if axis], series)
 
 
 @dataclass(frozen=True)
@@ -62,13 +62,13 @@ class _Series:
     sizes: dict[int, str]  # of bubbles
 
 
-def _of_series(title: str, axes: list[str], series: Sequence[_Series]) -> Chart:
-    kept = series[:MAX_SERIES]
-    shared = _shared_categories(kept)
+def _build_chart(title: str, axes: list[str], series: Sequence[_Series]) -> Chart:
+    first_series = series[:MAX_SERIES]
+    shared = _shared_categories(first_series)
     columns: list[tuple[str, dict[int, str]]] = []
     if shared is not None:
         columns.append(("", shared))
-    for number_, each in enumerate(kept, 1):
+    for number_, each in enumerate(first_series, 1):
         name = each.name or f"Series {number_}"
         if shared is None and each.categories:
             columns.append((f"{name}, x", each.categories))
@@ -101,17 +101,19 @@ def _points(source: Element | None, epoch: datetime.datetime) -> dict[int, str]:
     """Return the values that the file keeps of its data, by their index."""
     if source is None:
         return {}
-    found: dict[int, list[str]] = {}
+    texts_by_index: dict[int, list[str]] = {}
     code = next((each.text or "" for each in descendants(source, "formatCode")), "")
     for point, is_number in _cached_points(source):
         value = child(point, "v")
         own_code = point.get("formatCode", code)
         index = number(point.get("idx", ""), 0, 10**9, -1)
         text = (value.text or "") if value is not None else ""
-        shown = _format_number(text, own_code, epoch) if is_number else _line(text)
-        found.setdefault(index, []).append(shown)
+        point_text = _format_number(text, own_code, epoch) if is_number else _line(text)
+        texts_by_index.setdefault(index, []).append(point_text)
     # Levels of categories begin with the innermost.
-    return {index: " / ".join(reversed(texts)) for index, texts in found.items() if index >= 0}
+    return {
+        index: " / ".join(reversed(texts)) for index, texts in texts_by_index.items() if index >= 0
+    }
 
 
 def _cached_points(source: Element) -> Iterator[tuple[Element, bool]]:
@@ -140,7 +142,7 @@ def _format_number(text: str, code: str, epoch: datetime.datetime) -> str:
     return text if text.isdecimal() else f"{value:.15g}"
 
 
-def _extended(root: Element, chart: Element | None) -> Chart:
+def _read_extended_chart(root: Element, chart: Element | None) -> Chart:
     data = {each.get("id", ""): each for each in children(child(root, "chartData"), "data")}
     series = []
     for each in descendants(root, "series"):
@@ -148,19 +150,19 @@ def _extended(root: Element, chart: Element | None) -> Chart:
         points = data.get(attribute(link, "val")) if link is not None else None
         words, values = _dimension(points, "strDim"), _dimension(points, "numDim")
         series.append(_Series(_words(child(each, "tx")), words, values, {}))
-    return _of_series(_words(child(chart, "title")), [], series)
+    return _build_chart(_words(child(chart, "title")), [], series)
 
 
 def _dimension(data: Element | None, name: str) -> dict[int, str]:
-    found: dict[int, list[str]] = {}
+    texts_by_index: dict[int, list[str]] = {}
     for point in (
         descendants(dimension, "pt") if (dimension := child(data, name)) is not None else ()
     ):
         index = number(point.get("idx", ""), 0, 10**9, -1)
         text = point.text or ""
-        shown = _format_number(text, "", EPOCH) if name == "numDim" else _line(text)
-        found.setdefault(index, []).append(shown)
-    return {index: " / ".join(reversed(texts)) for index, texts in found.items()}
+        point_text = _format_number(text, "", EPOCH) if name == "numDim" else _line(text)
+        texts_by_index.setdefault(index, []).append(point_text)
+    return {index: " / ".join(reversed(texts)) for index, texts in texts_by_index.items()}
 
 
 def read_opendocument_chart(root: Element) -> Chart:
@@ -172,10 +174,10 @@ def read_opendocument_chart(root: Element) -> Chart:
     titles = [_words(child(chart, each)) for each in ("title", "subtitle")]
     table = child(chart, "table")
     rows = list(descendants(table, "table-row")) if table is not None else []
-    kept = [_cells(row) for row in rows[: MAX_POINTS + 1]]
-    missing = max(len(rows) - MAX_POINTS - 1, 0) * (len(kept[0]) - 1 if kept else 0)
+    cell_rows = [_cells(row) for row in rows[: MAX_POINTS + 1]]
+    missing = max(len(rows) - MAX_POINTS - 1, 0) * (len(cell_rows[0]) - 1 if cell_rows else 0)
     title = ": ".join(filter(None, titles))
-    return Chart(title, list(filter(None, axes)), kept, missing)
+    return Chart(title, list(filter(None, axes)), cell_rows, missing)
 
 
 def _cells(row: Element) -> list[str]:

@@ -15,7 +15,7 @@ PREFIX = (
 )
 
 
-def decompressed(data: bytes) -> bytes:
+def decompress_rtf(data: bytes) -> bytes:
     """Return the rich text. Raises `ValueError` if the data is none."""
     if len(data) < HEADER_BYTES:
         raise ValueError("too short")
@@ -24,10 +24,10 @@ def decompressed(data: bytes) -> bytes:
         return data[HEADER_BYTES : HEADER_BYTES + size]
     if kind != COMPRESSED:
         raise ValueError("neither compressed nor plain")
-    return _unpacked(data, min(size, MAX_BYTES))
+    return _unpack_text(data, min(size, MAX_BYTES))
 
 
-def _unpacked(data: bytes, size: int) -> bytes:
+def _unpack_text(data: bytes, size: int) -> bytes:
     window = bytearray(PREFIX.ljust(WINDOW_BYTES, b"\0"))
     at, position, text = len(PREFIX), HEADER_BYTES, bytearray()
 

@@ -34,12 +34,12 @@ def list_points(root: Element, read_text: Callable[[Element], str]) -> str:
 
 
 def _children_by_parent(root: Element) -> defaultdict[str, list[str]]:
-    found: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
+    entries_by_parent: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
     for each in children(child(root, "cxnLst"), "cxn"):
         if each.get("type", "parOf") == "parOf":
             order = number(each.get("srcOrd", ""), 0, 10**6)
-            found[each.get("srcId", "")].append((order, each.get("destId", "")))
+            entries_by_parent[each.get("srcId", "")].append((order, each.get("destId", "")))
     below: defaultdict[str, list[str]] = defaultdict(list)
-    for parent, entries in found.items():
+    for parent, entries in entries_by_parent.items():
         below[parent] = [key for _, key in sorted(entries)]
     return below

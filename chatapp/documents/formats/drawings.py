@@ -11,7 +11,7 @@ from . import charts, diagrams, marks
 from .archive import Archive
 from .illustrated_pages import IllustratedPages
 from .relationships import Relationship, relationships
-from .xml import BROKEN, attribute, child, children, descendants, local, parsed
+from .xml import PART_ERRORS, attribute, child, children, descendants, local, parse_xml
 
 RASTER = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF")
 NOT_IN_FILE = "it is not in the file"
@@ -27,7 +27,7 @@ MAX_NAME_LENGTH = 100
 
 
 class Drawings:
-    """What the parts of a file refer to, by the ids of their relationships."""
+    """The pictures, links and embedded files that a file's parts refer to by relationship ids."""
 
     def __init__(self, archive: Archive, pages: IllustratedPages) -> None:
         self._archive, self._pages = archive, pages
@@ -89,7 +89,7 @@ class Drawings:
         content = self._content(name) if name else b""
         return self._pages.picture(content, description) if content.startswith(RASTER) else ""
 
-    def embedded(self, part: str, key: str, program: str, name: str = "") -> str:
+    def name_embedded_file(self, part: str, key: str, program: str, name: str = "") -> str:
         """Name an embedded or linked file."""
         target = self.relationship(part, key)
         if program.startswith("Equation"):
@@ -123,8 +123,8 @@ class Drawings:
         if not (name := self._target(part, key)):
             return None
         try:
-            return parsed(self._archive.part(name))
-        except BROKEN:
+            return parse_xml(self._archive.part(name))
+        except PART_ERRORS:
             return None
 
     def _content(self, name: str) -> bytes:
@@ -132,7 +132,7 @@ class Drawings:
             return self._contents[name]
         try:
             content = self._archive.part(name)
-        except BROKEN:
+        except PART_ERRORS:
             content = b""  # which is no picture
         if self._kept_bytes + len(content) <= MAX_KEPT_BYTES:
             self._contents[name] = content

@@ -62,7 +62,7 @@ MAX_NULS = 0.1  # which separate or fill fields in some
 CONTROLS = re.compile("[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 
 
-def decoded(content: bytes) -> str:
+def decode_text(content: bytes) -> str:
     """Return the text. Raises `Unreadable` if the bytes are no text."""
     for decode in (_by_byte_order_mark, _iso_2022_jp, _utf_8, _wide, _narrow):
         if (text := decode(content)) is not None and _is_text(text):
@@ -88,7 +88,7 @@ def decode_as(content: bytes, encoding: str | None) -> str:
     except (LookupError, UnicodeDecodeError):
         pass
     try:
-        return decoded(content) if content else ""
+        return decode_text(content) if content else ""
     except Unreadable:
         return content.decode("utf_8", "replace")
 

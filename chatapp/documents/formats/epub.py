@@ -12,7 +12,7 @@ from . import html
 from .archive import Archive
 from .encoded_text import decode_as
 from .illustrated_pages import IllustratedPages
-from .xml import child, children, descendants, parsed
+from .xml import child, children, descendants, parse_xml
 
 KIND, MEDIA_TYPE = "EPUB", "application/epub+zip"
 CONTAINER, ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
@@ -30,7 +30,7 @@ VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "met
 def read(archive: Archive, limits: Limits) -> Document:
     _check_encryption(archive)
     name = _package_name(archive)
-    package = parsed(archive.part(name))
+    package = parse_xml(archive.part(name))
     pages = IllustratedPages(limits)
     chapters = _chapters(package, dirname(name))
     pages.expect(len(chapters))
@@ -46,13 +46,13 @@ def read(archive: Archive, limits: Limits) -> Document:
 def _check_encryption(archive: Archive) -> None:
     if ENCRYPTION not in archive:
         return
-    methods = descendants(parsed(archive.part(ENCRYPTION)), "EncryptionMethod")
+    methods = descendants(parse_xml(archive.part(ENCRYPTION)), "EncryptionMethod")
     if any(method.get("Algorithm") not in FONT_ALGORITHMS for method in methods):
         raise refusals.encrypted(KIND)
 
 
 def _package_name(archive: Archive) -> str:
-    files = descendants(parsed(archive.part(CONTAINER)), "rootfile")
+    files = descendants(parse_xml(archive.part(CONTAINER)), "rootfile")
     name = next((each.get("full-path", "") for each in files), "")
     if name not in archive:
         raise refusals.damaged(KIND)

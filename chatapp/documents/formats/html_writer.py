@@ -94,7 +94,7 @@ class Writer(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         if tag in COLLECTED:
-            text, attributes = self._take(), self._collected.pop() if self._collected else {}
+            text, attributes = self._pop_buffer(), self._collected.pop() if self._collected else {}
             self._write_collected(tag, text, attributes)
         elif tag == "option":
             self._in_option = False
@@ -125,7 +125,7 @@ class Writer(HTMLParser):
             case "title" | "caption":
                 self._write(text.strip() + "\n\n")
             case "blockquote":
-                self._write(_quoted(text))
+                self._write(_format_quote(text))
             case "dd":
                 self._write(f": {text.strip()}\n" if text.strip() else "")
             case "sup":
@@ -145,13 +145,13 @@ class Writer(HTMLParser):
             case _ if tag in FIELDS:
                 self._write(self._field(tag, text, attributes))
             case _ if tag in EMBEDDED:
-                self._write(_embedded(tag, text, attributes))
+                self._write(_format_embedded_element(tag, text, attributes))
 
     def _write(self, text: str) -> None:
         if text:
             self._buffers[-1].append(text)
 
-    def _take(self) -> str:
+    def _pop_buffer(self) -> str:
         """Return what the innermost collecting element has collected."""
         return "".join(self._buffers.pop()) if len(self._buffers) > 1 else ""
 
@@ -225,7 +225,7 @@ class Writer(HTMLParser):
             return
         rows = self._tables[-1]
         if tag in ("td", "th") and rows:
-            rows[-1].append(self._take().strip())
+            rows[-1].append(self._pop_buffer().strip())
         elif tag == "table":
             self._write(_table(self._tables.pop()) + "\n\n")
 
@@ -242,7 +242,7 @@ def _table(rows: list[list[str]]) -> str:
     return markdown.table(rows)
 
 
-def _quoted(text: str) -> str:
+def _format_quote(text: str) -> str:
     lines = re.sub(r"\n{3,}", "\n\n", text).strip().splitlines()
     return "\n".join(f"> {line}".rstrip() for line in lines) + "\n\n" if lines else ""
 
@@ -261,7 +261,7 @@ def _field_name(attributes: dict[str, str]) -> str:
     return f" {name}" if name else ""
 
 
-def _embedded(tag: str, text: str, attributes: dict[str, str]) -> str:
+def _format_embedded_element(tag: str, text: str, attributes: dict[str, str]) -> str:
     address = attributes.get("src") or attributes.get("data", "")
     about = [attributes.get("title", ""), address if address.startswith(LINK_SCHEMES) else ""]
     if tag != "iframe":  # whose content is shown by no browser

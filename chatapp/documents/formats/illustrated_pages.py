@@ -7,7 +7,7 @@ from hashlib import sha256
 from chatapp.documents.results import Document, Limits, Picture, PlacedPicture, Unreadable
 
 from . import images
-from .pages import NEWLINE_CHARACTERS, Pages, cleaned
+from .pages import NEWLINE_CHARACTERS, Pages, clean_text
 
 # Stands for a picture in a text that is not added yet. XML can't contain it.
 STAND_IN = re.compile("\x1a([0-9]{1,9})\x1a")
@@ -36,10 +36,10 @@ class IllustratedPages(Pages):
     def picture(self, content: bytes, description: str = "") -> str:
         """Take a picture of the file; return what stands for it. The description may be empty."""
         digest = sha256(content).digest()
-        if (known := self._numbers.get(digest)) is not None:
-            return self._stand_in(f"[Picture {known} again]") if known else ""
+        if (earlier_number := self._numbers.get(digest)) is not None:
+            return self._stand_in(f"[Picture {earlier_number} again]") if earlier_number else ""
         number = self._number(digest)
-        picture, problem = self._read(content)
+        picture, problem = self._read_picture(content)
         if picture is None:
             self.leave_out("picture")
             return self._stand_in(_mark(f"{number} is left out: {problem}", description))
@@ -54,8 +54,8 @@ class IllustratedPages(Pages):
     def place(self, picture: Picture, description: str = "") -> str:
         """Take a picture that was read already, such as one of an attachment of a mail."""
         digest = sha256(picture.data).digest()
-        if known := self._numbers.get(digest):
-            return self._stand_in(f"[Picture {known} again]")
+        if earlier_number := self._numbers.get(digest):
+            return self._stand_in(f"[Picture {earlier_number} again]")
         number = self._number(digest)
         if not self.room:
             self.leave_out("picture")
@@ -94,12 +94,12 @@ class IllustratedPages(Pages):
 
     def add(self, text: str) -> None:
         pieces = STAND_IN.split(text.strip(NEWLINE_CHARACTERS))
-        page = cleaned(pieces[0])
+        page = clean_text(pieces[0])
         for number, following in zip(pieces[1::2], pieces[2::2], strict=True):
             page += self._marks[int(number)] if int(number) < len(self._marks) else ""
             if picture := self._pictures.pop(int(number), None):
                 self._placed.append(PlacedPicture(len(self._texts), len(page), picture))
-            page += cleaned(following)
+            page += clean_text(following)
         super().add(page)
 
     @property
@@ -108,7 +108,7 @@ class IllustratedPages(Pages):
 
     @property
     def room(self) -> int:
-        """How many more pictures are taken."""
+        """The number of pictures that can still be added."""
         return max(self._limits.pictures - len(self._placed) - len(self._pictures), 0)
 
     def _number(self, digest: bytes) -> int:
@@ -121,7 +121,7 @@ class IllustratedPages(Pages):
         self._marks.append(mark)
         return f"\x1a{len(self._marks) - 1}\x1a"
 
-    def _read(self, content: bytes) -> tuple[Picture | None, str]:
+    def _read_picture(self, content: bytes) -> tuple[Picture | None, str]:
         """Return a picture, or None and why it is left out."""
         if not self.room:
             return None, f"only the first {self._limits.pictures} are sent"
@@ -132,5 +132,5 @@ class IllustratedPages(Pages):
 
 
 def _mark(words: str, description: str) -> str:
-    about = " ".join(cleaned(description).split())[:MAX_DESCRIPTION_LENGTH]
+    about = " ".join(clean_text(description).split())[:MAX_DESCRIPTION_LENGTH]
     return f"[Picture {words}: {about}]" if about else f"[Picture {words}]"

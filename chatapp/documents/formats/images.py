@@ -81,17 +81,17 @@ def _picture(image: Image.Image, limits: Limits) -> Picture:
     image = _upright_cmyk(image)
     if image.mode in ("CMYK", "LAB"):
         image = _in_srgb(image, profile)
-    image = _in_srgb(_scaled(_plain(image), limits.image_side), profile)
+    image = _in_srgb(_scale_down(_plain(image), limits.image_side), profile)
     if turn is not None:
         image = image.transpose(turn)
-    return encoded(image, limits.image_side, format_, left_out)
+    return encode_image(image, limits.image_side, format_, left_out)
 
 
-def encoded(
+def encode_image(
     image: Image.Image, side: int, format_: str, left_out: tuple[LeftOut, ...] = ()
 ) -> Picture:
     """Encode a decoded image; one with transparency as PNG in any case."""
-    image = _without_opaque_alpha(_scaled(_plain(image), side))
+    image = _without_opaque_alpha(_scale_down(_plain(image), side))
     has_alpha = image.mode in ("RGBA", "LA")
     format_ = PNG if has_alpha else format_
     data = _bytes(image, format_)
@@ -99,7 +99,7 @@ def encoded(
         format_, data = min(
             [(PNG, data), (JPEG, _bytes(image, JPEG))], key=lambda each: len(each[1])
         )
-    small = _scaled(image, THUMBNAIL_SIDE)
+    small = _scale_down(image, THUMBNAIL_SIDE)
     thumbnail = _bytes(small, PNG if has_alpha else JPEG, THUMBNAIL_QUALITY)
     return Picture(MEDIA_TYPES[format_], image.width, image.height, data, thumbnail, left_out)
 
@@ -146,7 +146,7 @@ def _in_eight_bits(image: Image.Image) -> Image.Image:
     return image.point(lambda value: value / scale).convert("L")
 
 
-def _scaled(image: Image.Image, side: int) -> Image.Image:
+def _scale_down(image: Image.Image, side: int) -> Image.Image:
     """Return the image, scaled down if it is wider or higher than `side`."""
     if max(image.size) <= side:
         return image

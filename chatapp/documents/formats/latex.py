@@ -78,7 +78,7 @@ def matrix(rows: list[list[str]]) -> str:
     return f"\\begin{{matrix}}{lines}\\end{{matrix}}"
 
 
-def fenced(begin: str, parts: list[str], separator: str, end: str) -> str:
+def fence_parts(begin: str, parts: list[str], separator: str, end: str) -> str:
     text = characters(separator).join(parts)
     if not begin or not end:  # such as a brace before cases
         return f"\\left{characters(begin) or '.'}{text}\\right{characters(end) or '.'}"

@@ -28,7 +28,7 @@ ADDRESS = re.compile(r"\b(?:https?://|mailto:|cid:)[^\s<>()]{1,2000}")
 
 
 def read(file: BinaryIO, limits: Limits) -> Document:
-    mails = list(_split(file.read()))
+    mails = list(_split_mailbox(file.read()))
     unit = "Page" if len(mails) > 1 else ""
     pages = IllustratedPages(limits)
     pages.expect(len(mails))
@@ -38,7 +38,7 @@ def read(file: BinaryIO, limits: Limits) -> Document:
     return Document(MEDIA_TYPE, KIND, unit, pages.whole(KIND), pages.pictures, pages.left_out)
 
 
-def _split(content: bytes) -> Iterator[bytes]:
+def _split_mailbox(content: bytes) -> Iterator[bytes]:
     """Yield the mails of a mailbox (RFC 4155), or the only mail."""
     content = content.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")
     if not content.startswith(b"From "):
@@ -66,9 +66,9 @@ def parser_for(content: bytes) -> Callable[[], Mail] | None:
 
 def _mail(message: EmailMessage) -> Mail:
     fields = {name: _field(message, name) for name in FIELDS}
-    found = _Parts()
-    found.collect(message)
-    return Mail(fields, found.bodies, found.attachments)
+    parts = _Parts()
+    parts.collect(message)
+    return Mail(fields, parts.bodies, parts.attachments)
 
 
 class _Parts:

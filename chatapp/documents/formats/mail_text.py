@@ -75,11 +75,11 @@ class MailWriter:
         by_id = {each.content_id: each for each in mail.attachments if each.content_id}
 
         def resolve(address: str) -> bytes | None:
-            found = by_id.get(address.removeprefix("cid:"))
-            if found is None or not found.media_type.startswith("image/"):
+            attachment = by_id.get(address.removeprefix("cid:"))
+            if attachment is None or not attachment.media_type.startswith("image/"):
                 return None
-            self._placed.add(id(found))
-            return found.content
+            self._placed.add(id(attachment))
+            return attachment.content
 
         return html.to_markdown(page, self.pages, resolve)
 
@@ -87,7 +87,7 @@ class MailWriter:
         name = " ".join((attachment.name or attachment.media_type).split())[:MAX_NAME_LENGTH]
         size = _size(len(attachment.content))
         try:
-            kind, text = self._read(attachment, name, depth)
+            kind, text = self._read_attachment(attachment, name, depth)
         except Unreadable as refusal:
             self.pages.leave_out("attachment")
             about = _about(attachment.media_type, size)
@@ -95,7 +95,7 @@ class MailWriter:
         self._characters += len(text)
         return f"[Attachment {name}{_about(kind, size)}:]\n\n{text}\n\n[End of {name}]"
 
-    def _read(self, attachment: Attachment, name: str, depth: int) -> tuple[str, str]:
+    def _read_attachment(self, attachment: Attachment, name: str, depth: int) -> tuple[str, str]:
         self._count += 1
         if self._count > MAX_ATTACHMENTS:
             raise Unreadable(f"Only the first {MAX_ATTACHMENTS} attachments are read.")

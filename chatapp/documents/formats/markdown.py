@@ -81,7 +81,7 @@ def item(text: str, level: int = 0, marker: str = "-") -> str:
     return f"{indent}{marker} {following.join(lines)}" if text.strip() else ""
 
 
-def numbered(text: str, level: int, marker: str) -> tuple[str, bool]:
+def number_paragraph(text: str, level: int, marker: str) -> tuple[str, bool]:
     """Return a paragraph with its number, and whether it is an item of a list.
 
     Numbers such as § 1.2 are no markers of lists in Markdown, so they stand in paragraphs.

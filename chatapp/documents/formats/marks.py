@@ -1,7 +1,7 @@
 """Marks for what is not ordinary text, such as `[Comment by Ann: …]` and `[Hidden: …]`.
 
 Spans within a paragraph begin and end with control characters, which XML cannot contain, so that
-one over several runs is marked once: `written` turns them into what people and models read.
+one over several runs is marked once: `write_spans` turns them into what people and models read.
 """
 
 import re
@@ -48,11 +48,11 @@ def deletions(count: int) -> str:
     return f"[{count:,} tracked deletion{'s are' if count > 1 else ' is'} left out]"
 
 
-def hidden(text: str) -> str:
+def mark_hidden(text: str) -> str:
     return f"\x02{text}\x03" if text.strip() else text
 
 
-def struck(text: str) -> str:
+def mark_struck(text: str) -> str:
     return f"\x04{text}\x05" if text.strip() else text
 
 
@@ -68,7 +68,7 @@ def link(text: str, url: str) -> str:
     return f"{link_begin()}{text}{link_end(url)}" if url else text
 
 
-def raised(text: str) -> str:
+def write_superscript(text: str) -> str:
     """Return a superscript with the characters that exist for it: 10² is not 102."""
     return text.translate(SUPERSCRIPTS) if RAISED.fullmatch(text) else text
 
@@ -77,24 +77,24 @@ def visible(text: str) -> str:
     return text.replace(SOFT_HYPHEN, "")
 
 
-def written(text: str) -> str:
+def write_spans(text: str) -> str:
     """Return a paragraph with its spans as marks."""
     text = text.replace("\x03\x02", "").replace("\x05\x04", "")
     text = LINK.sub(_link, text)
-    text = STRUCK.sub(lambda found: _around(found[1], "~~", "~~"), text)
-    text = HIDDEN.sub(lambda found: _around(found[1], "[Hidden: ", "]"), text)
+    text = STRUCK.sub(lambda match: _around(match[1], "~~", "~~"), text)
+    text = HIDDEN.sub(lambda match: _around(match[1], "[Hidden: ", "]"), text)
     return COMMENT_END.sub(_space_after, COMMENT_BEGIN.sub(" ", text))
 
 
-def _space_after(found: re.Match[str]) -> str:
-    return f" {found[1]}" if found[1] else ""
+def _space_after(match: re.Match[str]) -> str:
+    return f" {match[1]}" if match[1] else ""
 
 
-def _link(found: re.Match[str]) -> str:
-    text, url = found[1], found[2]
+def _link(match: re.Match[str]) -> str:
+    text, url = match[1], match[2]
     return f"[{text}]({url})" if text.strip() and text != url else text
 
 
 def _around(text: str, begin: str, end: str) -> str:
-    found = SPACES_AROUND.fullmatch(text)
-    return f"{found[1]}{begin}{found[2]}{end}{found[3]}" if found else text
+    match = SPACES_AROUND.fullmatch(text)
+    return f"{match[1]}{begin}{match[2]}{end}{match[3]}" if match else text

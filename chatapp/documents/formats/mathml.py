@@ -14,7 +14,7 @@ def to_latex(root: Element) -> str:
 
     If it has no MathML that shows something, its annotation is returned, which is how it was typed.
     """
-    return latex.inline(_all(root)) or latex.inline(latex.characters(_annotation(root)))
+    return latex.inline(_write_children(root)) or latex.inline(latex.characters(_annotation(root)))
 
 
 def _annotation(root: Element) -> str:
@@ -22,11 +22,11 @@ def _annotation(root: Element) -> str:
     return (annotation.text or "") if annotation is not None else ""
 
 
-def _all(element: Element) -> str:
-    return "".join(map(_one, element))
+def _write_children(element: Element) -> str:
+    return "".join(map(_write_element, element))
 
 
-def _one(element: Element) -> str:
+def _write_element(element: Element) -> str:
     name = local(element)
     if name in PRESENTED_TWICE:
         return ""
@@ -36,8 +36,8 @@ def _one(element: Element) -> str:
         text = (element.text or "").strip()
         return latex.function(text) if name == "mi" and len(text) > 1 else latex.characters(text)
     if writer := WRITERS.get(name):
-        return writer(element, list(map(_one, element)))
-    return _all(element)
+        return writer(element, list(map(_write_element, element)))
+    return _write_children(element)
 
 
 def _argument(parts: list[str], index: int) -> str:
@@ -76,13 +76,16 @@ def _both(_element: Element, parts: list[str]) -> str:
 
 def _table(element: Element, _parts: list[str]) -> str:
     return latex.matrix(
-        [[_all(cell) for cell in children(row, "mtd")] for row in children(element, "mtr")]
+        [
+            [_write_children(cell) for cell in children(row, "mtd")]
+            for row in children(element, "mtr")
+        ]
     )
 
 
-def _fenced(element: Element, parts: list[str]) -> str:
+def _write_fence(element: Element, parts: list[str]) -> str:
     begin, end = element.get("open", "("), element.get("close", ")")
-    return latex.fenced(begin, parts, element.get("separators", ","), end)
+    return latex.fence_parts(begin, parts, element.get("separators", ","), end)
 
 
 WRITERS = {
@@ -93,5 +96,5 @@ WRITERS = {
     **dict.fromkeys(("msup", "mover"), _above),
     **dict.fromkeys(("msubsup", "munderover"), _both),
     "mtable": _table,
-    "mfenced": _fenced,
+    "mfenced": _write_fence,
 }

@@ -48,7 +48,7 @@ def read(notebook: Notebook, limits: Limits) -> Document:
 
 
 def _cell(cell: Mapping[str, Any], language: str, pages: IllustratedPages) -> str:
-    source = _joined(cell.get("source")).strip("\n")
+    source = _join_lines(cell.get("source")).strip("\n")
     if cell.get("cell_type") != "code":
         return _with_attachments(source, cell.get("attachments"), pages)
     code = f"```{language}\n{source}\n```" if source else ""
@@ -75,20 +75,20 @@ def _outputs(outputs: Sequence[object], pages: IllustratedPages) -> Iterator[str
 
 def _output(output: Mapping[str, Any], pages: IllustratedPages) -> str:
     if output.get("output_type") == "stream":
-        return _preformatted(_joined(output.get("text")))
+        return _fence_text(_join_lines(output.get("text")))
     if output.get("output_type") == "error":
-        return _preformatted(_error(output))
+        return _fence_text(_error(output))
     data = output.get("data")
     if not isinstance(data, Mapping):
         return ""
     if picture := _picture(data, "", pages):
         return picture
-    if markdown := _joined(data.get("text/markdown")) or _joined(data.get("text/latex")):
+    if markdown := _join_lines(data.get("text/markdown")) or _join_lines(data.get("text/latex")):
         return markdown
-    page = _joined(data.get("text/html"))
+    page = _join_lines(data.get("text/html"))
     if page and (text := html.to_markdown(page, pages)):
         return text
-    if text := _preformatted(_joined(data.get("text/plain"))):
+    if text := _fence_text(_join_lines(data.get("text/plain"))):
         return text
     kinds = ", ".join(map(str, data))[:MAX_KINDS_LENGTH]
     return f"[Output of type {kinds} is left out]" if kinds else ""
@@ -105,7 +105,7 @@ def _picture(data: object, name: str, pages: IllustratedPages) -> str:
     if not isinstance(data, Mapping):
         return ""
     for media_type in PICTURES:
-        if encoded := _joined(data.get(media_type)):
+        if encoded := _join_lines(data.get(media_type)):
             try:
                 return pages.picture(base64.b64decode(encoded), name)
             except binascii.Error:
@@ -113,12 +113,12 @@ def _picture(data: object, name: str, pages: IllustratedPages) -> str:
     return ""
 
 
-def _preformatted(text: str) -> str:
+def _fence_text(text: str) -> str:
     text = COLOURS.sub("", text)
     return f"```\n{text.strip(chr(10))}\n```" if text.strip() else ""
 
 
-def _joined(value: object) -> str:
+def _join_lines(value: object) -> str:
     """Return a text that a notebook has as lines, or as a whole."""
     return (
         "".join(map(str, value))

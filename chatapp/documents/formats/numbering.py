@@ -68,16 +68,16 @@ def _chinese(number: int) -> str:
     """Return a number as it is spoken, 二十一. From 100 on, languages differ."""
     if number >= 100:
         return str(number)
-    tens, ones = divmod(number, 10)
+    tens, units = divmod(number, 10)
     text = f"{CHINESE_DIGITS[tens] if tens > 1 else ''}十" if tens else ""
-    return text + (CHINESE_DIGITS[ones] if ones else "")
+    return text + (CHINESE_DIGITS[units] if units else "")
 
 
 def _digits(digits: str) -> Callable[[int], str]:
     return lambda number: "".join(digits[int(digit)] for digit in str(number))
 
 
-def _circled(number: int) -> str:
+def _circle_number(number: int) -> str:
     return chr(0x2460 + number - 1) if number <= 20 else str(number)
 
 
@@ -105,8 +105,8 @@ WRITERS: dict[str, Callable[[int], str]] = {
     **dict.fromkeys(("aiueo", "aiueoFullWidth", "ア, イ, ウ, ..."), _letters(AIUEO)),
     **dict.fromkeys(("iroha", "irohaFullWidth", "イ, ロ, ハ, ..."), _letters(IROHA)),
     **dict.fromkeys(("ganada", "가, 나, 다, ..."), _letters(GANADA)),
-    **dict.fromkeys(("decimalEnclosedCircle", "decimalEnclosedCircleChinese"), _circled),
-    "①, ②, ③, ...": _circled,
+    **dict.fromkeys(("decimalEnclosedCircle", "decimalEnclosedCircleChinese"), _circle_number),
+    "①, ②, ③, ...": _circle_number,
     **dict.fromkeys(("japaneseCounting", "chineseCounting", "chineseCountingThousand"), _chinese),
     **dict.fromkeys(("taiwaneseCountingThousand", "koreanCounting", "一, 二, 三, ..."), _chinese),
     **dict.fromkeys(("ideographDigital", "japaneseDigitalTenThousand"), _digits(CHINESE_DIGITS)),

@@ -13,21 +13,21 @@ def to_latex(element: Element) -> str:
     """Return the equation in `m:oMath` or `m:oMathPara`, within dollar signs."""
     if local(element) == "oMathPara":
         return "\n".join(filter(None, map(to_latex, children(element, "oMath"))))
-    return latex.inline(_all(element))
+    return latex.inline(_write_children(element))
 
 
-def _all(element: Element | None) -> str:
-    return "".join(map(_one, element)) if element is not None else ""
+def _write_children(element: Element | None) -> str:
+    return "".join(map(_write_element, element)) if element is not None else ""
 
 
-def _one(element: Element) -> str:
+def _write_element(element: Element) -> str:
     if writer := WRITERS.get(local(element)):
         return writer(element)
-    return "" if local(element).endswith(PROPERTIES_END) else _all(element)
+    return "" if local(element).endswith(PROPERTIES_END) else _write_children(element)
 
 
 def _part(element: Element, name: str) -> str:
-    return _all(child(element, name))
+    return _write_children(child(element, name))
 
 
 def _property(element: Element, name: str) -> str | None:
@@ -36,7 +36,7 @@ def _property(element: Element, name: str) -> str | None:
     return attribute(properties, "val") if properties is not None else None
 
 
-def _run(element: Element) -> str:
+def _write_run(element: Element) -> str:
     text = "".join(each.text or "" for each in element if local(each) == "t")
     normal = child(element, "rPr", "nor")
     if normal is not None and attribute(normal, "val") not in OFF:
@@ -84,10 +84,10 @@ def _limit(element: Element) -> str:
     return latex.scripts(base, limit if is_below else "", "" if is_below else limit)
 
 
-def _fenced(element: Element) -> str:
+def _write_delimiters(element: Element) -> str:
     begin, separator, end = (_property(element, each) for each in ("begChr", "sepChr", "endChr"))
-    parts = list(map(_all, children(element, "e")))
-    return latex.fenced(
+    parts = list(map(_write_children, children(element, "e")))
+    return latex.fence_parts(
         "(" if begin is None else begin,
         parts,
         "|" if separator is None else separator,
@@ -111,16 +111,18 @@ def _group_character(element: Element) -> str:
 
 
 def _matrix(element: Element) -> str:
-    return latex.matrix([list(map(_all, children(row, "e"))) for row in children(element, "mr")])
+    return latex.matrix(
+        [list(map(_write_children, children(row, "e"))) for row in children(element, "mr")]
+    )
 
 
 def _equations(element: Element) -> str:
-    equations = list(map(_all, children(element, "e")))
+    equations = list(map(_write_children, children(element, "e")))
     return equations[0] if len(equations) == 1 else latex.matrix([[each] for each in equations])
 
 
 WRITERS = {
-    "r": _run,
+    "r": _write_run,
     "f": _fraction,
     "rad": _root,
     **dict.fromkeys(("sSub", "sSup", "sSubSup"), _scripts),
@@ -128,7 +130,7 @@ WRITERS = {
     "nary": _operator,
     "func": _function,
     **dict.fromkeys(("limLow", "limUpp"), _limit),
-    "d": _fenced,
+    "d": _write_delimiters,
     "acc": _accent,
     "bar": _bar,
     "groupChr": _group_character,

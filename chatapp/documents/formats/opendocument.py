@@ -14,7 +14,7 @@ from .opendocument_blocks import BlockReader
 from .opendocument_file import File
 from .opendocument_inline import PAGE_END
 from .opendocument_styles import headers_and_footers
-from .xml import attribute, child, descendants, parsed
+from .xml import attribute, child, descendants, parse_xml
 
 KIND = "OpenDocument"
 PREFIX = "application/vnd.oasis.opendocument."
@@ -27,7 +27,7 @@ FOOTERS = {"use-header-name": "header-decl", "use-footer-name": "footer-decl"}
 
 
 def read(archive: Archive, media_type: str, limits: Limits) -> Document:
-    content = parsed(archive.part("content.xml"))
+    content = parse_xml(archive.part("content.xml"))
     body = child(content, "body")
     has_slides = media_type not in TEXTS
     pages = IllustratedPages(limits, "Slide" if media_type in PRESENTATIONS else "Page")
@@ -46,7 +46,13 @@ def read(archive: Archive, media_type: str, limits: Limits) -> Document:
 def _pages(file: File, body: Element | None) -> list[str]:
     blocks = [BlockReader(file).blocks(body)] if body is not None else []
     headers, footers = _headers_and_footers(file)
-    blocks = [*headers, *blocks, *footers, *file.notes, *map(marks.written, file.comments.values())]
+    blocks = [
+        *headers,
+        *blocks,
+        *footers,
+        *file.notes,
+        *map(marks.write_spans, file.comments.values()),
+    ]
     for _ in descendants(body, "deletion") if body is not None else ():
         file.deletions += 1
     if file.deletions:
@@ -76,7 +82,7 @@ def _slides(file: File, slides: list[Element]) -> list[str]:
     for slide in slides:
         blocks = [BlockReader(file).slide(slide)]
         for attribute_name, declaration in FOOTERS.items():
-            text = _declared(file, declaration, attribute(slide, attribute_name))
+            text = _find_declaration(file, declaration, attribute(slide, attribute_name))
             if text and text not in seen:
                 seen.add(text)
                 blocks.append(f"[Footer: {text}]")
@@ -85,8 +91,10 @@ def _slides(file: File, slides: list[Element]) -> list[str]:
     return texts
 
 
-def _declared(file: File, kind: str, name: str) -> str:
+def _find_declaration(file: File, kind: str, name: str) -> str:
     if not name:
         return ""
-    found = (each for each in descendants(file.content, kind) if attribute(each, "name") == name)
-    return " ".join("".join(each.itertext()) for each in found)
+    declarations = (
+        each for each in descendants(file.content, kind) if attribute(each, "name") == name
+    )
+    return " ".join("".join(each.itertext()) for each in declarations)

@@ -158,7 +158,7 @@ class BlockReader:
         text = text.lstrip(PAGE_END)
         if text.startswith("#") or not marker:
             return [begin + text]
-        return [begin + markdown.numbered(text, level, marker)[0]]
+        return [begin + markdown.number_paragraph(text, level, marker)[0]]
 
     def _rows(self, table: Element) -> Rows:
         rows: Rows = []
@@ -168,7 +168,7 @@ class BlockReader:
             for cell in row:
                 times = number(attribute(cell, "number-columns-repeated"), 1, MAX_REPEATED, 1)
                 if local(cell) == "covered-table-cell":
-                    cells += [self._covered(spans, len(cells) + i) for i in range(times)]
+                    cells += [self._read_covered_cell(spans, len(cells) + i) for i in range(times)]
                 elif local(cell) == "table-cell":
                     height = number(attribute(cell, "number-rows-spanned"), 1, 10**6, 1)
                     if height > 1:
@@ -177,7 +177,7 @@ class BlockReader:
             rows.append(cells)
         return rows
 
-    def _covered(self, spans: dict[int, int], column: int) -> str | None:
+    def _read_covered_cell(self, spans: dict[int, int], column: int) -> str | None:
         """Return None for a cell that is merged with the one above."""
         if spans.get(column, 0) < 1:
             return ""

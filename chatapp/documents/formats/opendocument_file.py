@@ -1,4 +1,4 @@
-"""What the parts of an OpenDocument file share while they are read: styles, notes and objects."""
+"""State that the parts of an OpenDocument file share while being read: styles, notes, objects."""
 
 from dataclasses import dataclass, field
 from xml.etree.ElementTree import Element
@@ -7,7 +7,7 @@ from .archive import Archive
 from .illustrated_pages import IllustratedPages
 from .opendocument_objects import Objects, form_fields
 from .opendocument_styles import ListCounts, Styles
-from .xml import attribute, descendants, parsed
+from .xml import attribute, descendants, parse_xml
 
 STYLES = "styles.xml"
 
@@ -23,7 +23,7 @@ class File:
     comments: dict[str, str] = field(default_factory=dict)  # whose ranges have not ended, by name
 
     def __post_init__(self) -> None:
-        self.style_root = parsed(self.archive.part(STYLES)) if STYLES in self.archive else None
+        self.style_root = parse_xml(self.archive.part(STYLES)) if STYLES in self.archive else None
         self.styles = Styles(self.style_root, self.content)
         self.objects = Objects(self.archive, self.pages)
         self.form_fields = form_fields(self.content)

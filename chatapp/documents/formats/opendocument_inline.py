@@ -36,7 +36,7 @@ class InlineReader:
     def paragraph(self, paragraph: Element) -> tuple[str, list[str]]:
         """Return the text, and the text boxes and charts that are anchored in it."""
         outer, self._beside = self._beside, []
-        text = marks.written(marks.visible(self._text(paragraph)))
+        text = marks.write_spans(marks.visible(self._text(paragraph)))
         beside, self._beside = self._beside, outer
         return symbols.translate(text), [each for each in beside if each]
 
@@ -91,7 +91,7 @@ class InlineReader:
                 return self._file.comments.pop(attribute(element, "name"), "")
             case "hidden-text":
                 text = self._text(element) or attribute(element, "string-value")
-                return marks.hidden(text)
+                return marks.mark_hidden(text)
             case "fieldmark":
                 return _form_value(element) or self._text(element)
             case "control":
@@ -110,10 +110,10 @@ class InlineReader:
         if not text or not style:
             return text
         if styles.is_raised(style):
-            text = marks.raised(text)
+            text = marks.write_superscript(text)
         if styles.is_struck(style):
-            text = marks.struck(text)
-        return marks.hidden(text) if styles.is_hidden("text", style) else text
+            text = marks.mark_struck(text)
+        return marks.mark_hidden(text) if styles.is_hidden("text", style) else text
 
     def _note(self, element: Element) -> str:
         label = self._file.note_label(attribute(element, "note-class"))
@@ -145,7 +145,7 @@ class InlineReader:
                 case "object":
                     return self._object(each, frame)
                 case "object-ole" | "floating-frame" | "applet":
-                    return self._file.objects.embedded(each, frame)
+                    return self._file.objects.name_embedded_file(each, frame)
                 case "plugin":
                     return self._file.objects.media(each)
                 case "image":
@@ -158,7 +158,7 @@ class InlineReader:
             return equation
         chart = self._file.objects.chart(element)
         if chart is None:
-            return self._file.objects.embedded(element, frame)
+            return self._file.objects.name_embedded_file(element, frame)
         self._beside.append(chart)
         return ""
 

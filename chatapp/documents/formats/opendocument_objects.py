@@ -1,4 +1,4 @@
-"""What the frames of an OpenDocument file show: pictures, charts, equations and embedded files."""
+"""Frames of an OpenDocument file: pictures, charts, equations and embedded files."""
 
 import binascii
 from posixpath import basename, normpath
@@ -8,7 +8,7 @@ from . import charts, marks, mathml
 from .archive import Archive
 from .drawings import NOT_IN_FILE, RASTER, alternative_text
 from .illustrated_pages import IllustratedPages
-from .xml import BROKEN, attribute, child, children, descendants, local, parsed
+from .xml import PART_ERRORS, attribute, child, children, descendants, local, parse_xml
 
 MAX_NAME_LENGTH = 100
 MAX_KEPT_BYTES = 64 * 2**20
@@ -48,7 +48,7 @@ class Objects:
             self._pages.leave_out("chart value", chart.missing)
         return charts.describe(chart)
 
-    def embedded(self, element: Element, frame: Element) -> str:
+    def name_embedded_file(self, element: Element, frame: Element) -> str:
         """Name an embedded file; show its picture if it has one."""
         self._pages.leave_out("attachment")
         name = attribute(frame, "name") or basename(_path(element))
@@ -72,8 +72,8 @@ class Objects:
         if name not in self._archive:
             return None
         try:
-            return parsed(self._archive.part(name))
-        except BROKEN:
+            return parse_xml(self._archive.part(name))
+        except PART_ERRORS:
             return None
 
     def _content(self, image: Element) -> bytes:
@@ -110,12 +110,12 @@ def description_in(frame: Element) -> str:
 
 def form_fields(body: Element) -> dict[str, str]:
     """Return the values of a document's form fields, by the ids of their controls."""
-    found = {}
+    fields = {}
     for forms in descendants(body, "forms"):
         for each in forms.iter():
             if key := each.get("{http://www.w3.org/XML/1998/namespace}id") or attribute(each, "id"):
-                found[key] = _form_field(each)
-    return found
+                fields[key] = _form_field(each)
+    return fields
 
 
 def _form_field(control: Element) -> str:

@@ -15,7 +15,7 @@ CONTAINERS = ("font-face-decls", "styles", "automatic-styles", "master-styles")
 
 @dataclass(frozen=True)
 class ListLevel:
-    """How items of a level are numbered; without a format they have a bullet or nothing."""
+    """The numbering of a level's items; without a format they have a bullet or nothing."""
 
     format: str
     prefix: str
@@ -49,9 +49,11 @@ class ListCounts:
         first = max(level - own.display_levels + 1, 0)
         numbers = []
         for each in range(first, level + 1):
-            shown = self.style.get(each)
-            if shown is not None and shown.format:
-                numbers.append(format_number(self.counts.get(each, shown.start), shown.format))
+            list_level = self.style.get(each)
+            if list_level is not None and list_level.format:
+                numbers.append(
+                    format_number(self.counts.get(each, list_level.start), list_level.format)
+                )
         return f"{own.prefix}{'.'.join(numbers)}{own.suffix}".strip()
 
 
@@ -111,8 +113,8 @@ class Styles:
         return self._property(family, name, f"{family}-properties", "break-after") == "page"
 
     def is_hidden_slide(self, name: str) -> bool:
-        shown = self._property("drawing-page", name, "drawing-page-properties", "visibility")
-        return shown == "hidden"
+        visibility = self._property("drawing-page", name, "drawing-page-properties", "visibility")
+        return visibility == "hidden"
 
     def master_pages(self) -> set[str]:
         """Return the names of master pages that styles refer to."""
@@ -148,11 +150,11 @@ def _levels(style: Element) -> dict[int, ListLevel]:
 def headers_and_footers(root: Element | None, used: set[str]) -> list[tuple[str, Element]]:
     """Return those of the master pages that are used, with the word for what they are."""
     masters = children(child(root, "master-styles"), "master-page")
-    found = []
+    elements = []
     for master in masters:
         is_used = attribute(master, "name") in used or master is masters[0]
         for each in master if is_used else ():
             kind = local(each).partition("-")[0]
             if kind in ("header", "footer") and attribute(each, "display") != "false":
-                found.append((kind.capitalize(), each))
-    return found
+                elements.append((kind.capitalize(), each))
+    return elements

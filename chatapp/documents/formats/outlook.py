@@ -14,7 +14,7 @@ from chatapp.documents import refusals
 from chatapp.documents.results import Document, Limits
 
 from . import attachments, mail, rtf
-from .compressed_rtf import decompressed
+from .compressed_rtf import decompress_rtf
 from .encoded_text import decode_as
 from .illustrated_pages import IllustratedPages
 from .mail_text import Attachment, Body, Mail, MailWriter
@@ -159,7 +159,7 @@ def _page(message: _Storage) -> str:
 
 def _rich_text(message: _Storage, pages: IllustratedPages) -> str:
     data = message.binary(BODY_RTF)
-    return "\n\n".join(rtf.to_pages(decompressed(data), pages)) if data else ""
+    return "\n\n".join(rtf.to_pages(decompress_rtf(data), pages)) if data else ""
 
 
 def _attachments(message: _Storage, pages: IllustratedPages) -> Iterator[Attachment]:

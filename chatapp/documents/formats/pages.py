@@ -12,7 +12,7 @@ REPLACED = re.compile("[\x00\ud800-\udfff\ufffe\uffff]")
 UNPRINTABLE = re.compile("[\x01-\x08\x0e-\x1f\x7f-\x9f]")
 
 
-def cleaned(text: str) -> str:
+def clean_text(text: str) -> str:
     """Return the text with `\\n` for each newline, and without other control characters but tabs.
 
     What cannot be stored or sent, such as NUL and half of a surrogate pair, becomes U+FFFD.
@@ -37,7 +37,7 @@ class Pages:
             raise refusals.too_many_pages(count, self._limits.pages, self._unit)
 
     def add(self, text: str) -> None:
-        text = cleaned(text).strip("\n")
+        text = clean_text(text).strip("\n")
         self._left -= len(text)
         if self._left < 0:
             raise refusals.too_many_characters(self._limits.characters)

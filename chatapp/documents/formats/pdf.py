@@ -44,7 +44,7 @@ ENCRYPTED = (pdfium.FPDF_ERR_PASSWORD, pdfium.FPDF_ERR_SECURITY)
 
 
 class PageContent(NamedTuple):
-    """What a page holds. One that is damaged holds nothing."""
+    """The content of a page. A damaged page has none."""
 
     text: str = ""
     notes: Sequence[str] = ()
@@ -65,9 +65,9 @@ def read(file: BinaryIO, limits: Limits) -> Document | Scan:
     attachments += [name for content in contents for name in content.attachments]
     if _is_scan(contents):
         return _scan(document, limits, attachments)
-    shown: set[object] = set()
+    earlier_content: set[object] = set()
     for index, content in enumerate(contents):
-        _write(pages, _Drawing(document, index, limits), content, shown)
+        _write(pages, _Drawing(document, index, limits), content, earlier_content)
         if index == len(contents) - 1:
             _write_attachments(pages, attachments)
         pages.end_page()
@@ -88,7 +88,7 @@ def draw_pages(file: BinaryIO, limits: Limits, indices: Sequence[int]) -> tuple[
     is_scan = _is_scan(_contents(document, has_images=False))
     pictures = []
     for index in indices:
-        picture = _encode(_Drawing(document, index, limits).of_page(), limits, images.JPEG)
+        picture = _encode(_Drawing(document, index, limits).render_page(), limits, images.JPEG)
         offset = 0 if is_scan else len(mark_of_picture_page(index))
         pictures.append(PlacedPicture(index, offset, picture))
     return tuple(pictures)
@@ -103,7 +103,7 @@ def _open(content: bytes) -> pypdfium2.PdfDocument:
 
 
 def _contents(document: pypdfium2.PdfDocument, has_images: bool) -> list[PageContent]:
-    """Return what the pages hold. Raises `Unreadable` if none of them holds anything."""
+    """Return the content of the pages. Raises `Unreadable` if none of them has any."""
     if document.get_formtype() != pdfium.FORMTYPE_NONE:
         document.init_forms()
     contents = [_content(document, index, has_images) for index in range(len(document))]
@@ -155,14 +155,14 @@ def _scan(document: pypdfium2.PdfDocument, limits: Limits, attachments: Sequence
     for index in range(min(len(document), limits.pictures)):
         if pictures and budget.is_over:
             break
-        image = _Drawing(document, index, limits).of_page()
+        image = _Drawing(document, index, limits).render_page()
         pictures.append(_encode(image, limits, images.JPEG))
     left_out = (LeftOut("attachment", len(attachments)),) if attachments else ()
     return Scan(MEDIA_TYPE, KIND, tuple(pictures), len(document), left_out)
 
 
 def _write(
-    pages: PicturePages, drawing: "_Drawing", content: PageContent, shown: set[object]
+    pages: PicturePages, drawing: "_Drawing", content: PageContent, earlier_content: set[object]
 ) -> None:
     """Write a page. Figures and links that were shown on a page before it, are not repeated."""
     if content.is_damaged:
@@ -171,13 +171,13 @@ def _write(
     elif content.text:
         pages.write(content.text)
     elif content.has_content:
-        pages.draw_page(drawing.of_page)
+        pages.draw_page(drawing.render_page)
     for figure in content.figures:
-        if figure.identity not in shown:
-            pages.draw_figure(partial(drawing.of_figure, figure.box))
-    links = [link for link in content.links if link not in shown]
+        if figure.identity not in earlier_content:
+            pages.draw_figure(partial(drawing.render_figure, figure.box))
+    links = [link for link in content.links if link not in earlier_content]
     pages.write("\n".join([*content.notes, *links]), separator="\n\n")
-    shown.update(links, (figure.identity for figure in content.figures))
+    earlier_content.update(links, (figure.identity for figure in content.figures))
 
 
 def _write_attachments(pages: PicturePages, names: Sequence[str]) -> None:
@@ -195,13 +195,13 @@ class _Drawing:
     index: int
     limits: Limits
 
-    def of_page(self) -> PIL.Image.Image:
+    def render_page(self) -> PIL.Image.Image:
         page = self.document[self.index]
         image = _render(page, self.limits)
         page.close()
         return image
 
-    def of_figure(self, box: Box) -> PIL.Image.Image:
+    def render_figure(self, box: Box) -> PIL.Image.Image:
         page = self.document[self.index]
         image = pdf_figures.draw_figure(page, box, self.limits.image_side, MAX_SCALE)
         page.close()
@@ -215,4 +215,4 @@ def _render(page: pypdfium2.PdfPage, limits: Limits) -> PIL.Image.Image:
 
 
 def _encode(image: PIL.Image.Image, limits: Limits, format_: str) -> Picture:
-    return images.encoded(image, limits.image_side, format_)
+    return images.encode_image(image, limits.image_side, format_)

@@ -1,4 +1,4 @@
-"""What is laid over a PDF's page: fields of forms, people's comments, links and attached files."""
+"""Annotations of a PDF's page: fields of forms, people's comments, links and attached files."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -101,13 +101,13 @@ class _Reader:
     def _words(self, annotation: Any) -> str:
         """Return the words that it highlights, underlines or strikes out."""
         quad = pdfium.FS_QUADPOINTSF()
-        found = []
+        passages = []
         for index in range(pdfium.FPDFAnnot_CountAttachmentPoints(annotation)):
             if pdfium.FPDFAnnot_GetAttachmentPoints(annotation, index, quad):
                 across = (quad.x1, quad.x2, quad.x3, quad.x4)
                 up = (quad.y1, quad.y2, quad.y3, quad.y4)
-                found.append(self._text_in(min(across), min(up), max(across), max(up)))
-        return " ".join(filter(None, found))
+                passages.append(self._text_in(min(across), min(up), max(across), max(up)))
+        return " ".join(filter(None, passages))
 
     def _text_in(self, left: float, bottom: float, right: float, top: float) -> str:
         text: str = self._text.get_text_bounded(left, bottom, right, top)
@@ -139,6 +139,6 @@ def _value(annotation: Any, key: bytes) -> str:
 
 
 def _shows(text: str, address: str) -> bool:
-    shown = "".join(text.split()).lower()
+    visible_text = "".join(text.split()).lower()
     bare = address.lower().split(":", 1)[1].strip("/").removeprefix("www.")
-    return bare in shown
+    return bare in visible_text

@@ -85,11 +85,11 @@ def _walk(
         kind = pdfium.FPDFPageObj_GetType(each)
         if kind not in KINDS:
             continue
-        found = pypdfium2.PdfObject(each, page=page, pdf=page.pdf)
+        page_object = pypdfium2.PdfObject(each, page=page, pdf=page.pdf)
         if kind == pdfium.FPDF_PAGEOBJ_IMAGE:
-            yield each, found.get_bounds()
+            yield each, page_object.get_bounds()
         elif depth:
-            matrix = found.get_matrix()
+            matrix = page_object.get_matrix()
             for image, corners in _walk(page, each, depth - 1):
                 yield image, matrix.on_rect(*corners)
 
@@ -111,17 +111,17 @@ def _join(images: Iterable[Figure]) -> list[Figure]:
     return joined
 
 
-def _touch(one: Box, other: Box) -> bool:
-    common = _common(one, other)
+def _touch(box: Box, other: Box) -> bool:
+    common = _common(box, other)
     return common.left - common.right <= TOUCH and common.bottom - common.top <= TOUCH
 
 
-def _common(one: Box, other: Box) -> Box:
-    return Box(*map(max, one[:2], other[:2]), *map(min, one[2:], other[2:]))
+def _common(box: Box, other: Box) -> Box:
+    return Box(*map(max, box[:2], other[:2]), *map(min, box[2:], other[2:]))
 
 
-def _hull(one: Box, other: Box) -> Box:
-    return Box(*map(min, one[:2], other[:2]), *map(max, one[2:], other[2:]))
+def _hull(box: Box, other: Box) -> Box:
+    return Box(*map(min, box[:2], other[:2]), *map(max, box[2:], other[2:]))
 
 
 def _area(box: Box) -> float:

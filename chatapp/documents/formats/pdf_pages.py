@@ -8,7 +8,7 @@ import PIL.Image
 from chatapp.documents.results import Limits, PlacedPicture
 
 from . import images
-from .pages import Pages, cleaned
+from .pages import Pages, clean_text
 
 BLANK_PAGE = "(This page has no text.)"
 SHARE_OF_TIME = 0.6  # of the computing that is allowed, after which nothing more is drawn
@@ -17,7 +17,7 @@ Draw = Callable[[], PIL.Image.Image]
 
 
 class Budget:
-    """How many pictures may still be drawn, and for how long."""
+    """The number of pictures that may still be drawn, and the time left for it."""
 
     def __init__(self, limits: Limits) -> None:
         self._pictures = limits.pictures
@@ -59,7 +59,7 @@ class PicturePages(Pages):
         return tuple(self._placed)
 
     def write(self, text: str, separator: str = "\n") -> None:
-        text = cleaned(text).strip("\n")
+        text = clean_text(text).strip("\n")
         self._page += separator * bool(self._page and text) + text
 
     def draw_page(self, draw: Draw) -> None:
@@ -91,7 +91,7 @@ class PicturePages(Pages):
     def _place(self, mark: str, image: PIL.Image.Image) -> None:
         self._budget.spend()
         self.write(mark)
-        picture = images.encoded(image, self._limits.image_side, images.JPEG)
+        picture = images.encode_image(image, self._limits.image_side, images.JPEG)
         self._placed.append(PlacedPicture(len(self._texts), len(self._page), picture))
 
 

@@ -15,7 +15,7 @@ import pypdfium2.raw as pdfium
 
 from . import reading_order, right_to_left
 from .boxes import Box, Corners, turn_corners
-from .pages import cleaned
+from .pages import clean_text
 from .reading_order import HYPHEN, Piece
 
 MAX_CHARACTERS = 50_000  # of a page whose order is looked at
@@ -23,18 +23,18 @@ MAX_BOXES = 3_000
 MIN_SPACE = 0.1  # in heights of a line
 MIN_NOTE = 40.0  # points
 SIDEWAYS = 4.0  # how many times higher than wide a box of sideways text is, at least
-PDFIUM_HYPHEN = 2  # where it joins a word that is cut at a line's end; `cleaned` removes it
+PDFIUM_HYPHEN = 2  # where it joins a word that is cut at a line's end; `clean_text` removes it
 SPACES = re.compile(r"\s+")
 NEWLINES = "\r\n"
 
 
 def read_text(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage) -> str:
-    found = _with_line_ends(text)
-    if right_to_left.has_letters(found):
-        found = right_to_left.in_reading_order(_placed(text))
+    page_text = _with_line_ends(text)
+    if right_to_left.has_letters(page_text):
+        page_text = right_to_left.in_reading_order(_locate_characters(text))
     elif lines := reading_order.lines_in_order(_pieces_if_out_of_order(page, text)):
-        found = "\n".join(lines)
-    return found.strip()
+        page_text = "\n".join(lines)
+    return page_text.strip()
 
 
 def _with_line_ends(text: pypdfium2.PdfTextPage) -> str:
@@ -85,10 +85,10 @@ def _place(text: pypdfium2.PdfTextPage, index: int) -> Box:
 
 
 def _without_spaces(text: str) -> str:
-    return SPACES.sub("", cleaned(text))
+    return SPACES.sub("", clean_text(text))
 
 
-def _placed(text: pypdfium2.PdfTextPage) -> Iterator[right_to_left.Placed]:
+def _locate_characters(text: pypdfium2.PdfTextPage) -> Iterator[right_to_left.PlacedCharacter]:
     for i in range(text.count_chars()):
         if code := pdfium.FPDFText_GetUnicode(text, i):
             yield chr(code), text.get_charbox(i)[0]

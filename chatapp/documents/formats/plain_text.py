@@ -10,7 +10,7 @@ from chatapp.documents import refusals
 from chatapp.documents.results import Document, Limits
 
 from . import drawing, html, notebook
-from .encoded_text import decoded
+from .encoded_text import decode_text
 from .pages import Pages
 
 MAX_BYTES_PER_CHARACTER = 4
@@ -31,7 +31,7 @@ SVG = re.compile(
 
 
 def read(file: BinaryIO, limits: Limits) -> Document:
-    return read_text(decoded(read_within(file, limits)), limits)
+    return read_text(decode_text(read_within(file, limits)), limits)
 
 
 def read_within(file: BinaryIO, limits: Limits) -> bytes:
@@ -51,8 +51,8 @@ def read_text(text: str, limits: Limits) -> Document:
         return html.read(text, limits)
     if SVG.match(text):
         return drawing.read(text, limits)
-    if found := notebook.parse(text):
-        return notebook.read(found, limits)
+    if parsed_notebook := notebook.parse(text):
+        return notebook.read(parsed_notebook, limits)
     pages = Pages(limits)
     pages.add(text)
     if pages.are_blank:

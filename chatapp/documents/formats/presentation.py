@@ -12,8 +12,8 @@ from .drawings import Drawings
 from .illustrated_pages import IllustratedPages
 from .presentation_comments import Comments
 from .presentation_shapes import ShapeReader
-from .relationships import related, relationships
-from .xml import child, children, parsed
+from .relationships import find_related_part, relationships
+from .xml import child, children, parse_xml
 
 KIND = "PowerPoint"
 MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
@@ -34,9 +34,9 @@ def read(archive: Archive, main: str, limits: Limits) -> Document:
 def _slides(archive: Archive, main: str) -> list[str]:
     """Return the names of the slides in order."""
     targets = relationships(archive, main)
-    entries = children(child(parsed(archive.part(main)), "sldIdLst"), "sldId")
-    found = (targets.get(_relationship_id(each)) for each in entries)
-    return [each.target for each in found if each and each.target in archive]
+    entries = children(child(parse_xml(archive.part(main)), "sldIdLst"), "sldId")
+    slide_targets = (targets.get(_relationship_id(each)) for each in entries)
+    return [each.target for each in slide_targets if each and each.target in archive]
 
 
 def _relationship_id(slide: Element) -> str:
@@ -54,12 +54,12 @@ class _Reader:
         self._footers: set[str] = set()
 
     def slide(self, name: str) -> str:
-        slide = parsed(self._archive.part(name))
+        slide = parse_xml(self._archive.part(name))
         parts = ["(hidden slide)"] if slide.get("show") in OFF else []
         texts, footers = self._texts(name, slide)
-        parts += [*texts, *self._new(footers), *self._comments.of_slide(name)]
-        if notes := related(self._archive, name, "notesSlide"):
-            texts, footers = self._texts(notes, parsed(self._archive.part(notes)))
+        parts += [*texts, *self._new(footers), *self._comments.read_slide_comments(name)]
+        if notes := find_related_part(self._archive, name, "notesSlide"):
+            texts, footers = self._texts(notes, parse_xml(self._archive.part(notes)))
             parts += ["Notes:", *texts] if texts else []
             parts += self._new(footers)
         return "\n\n".join(parts)

@@ -4,8 +4,8 @@ from xml.etree.ElementTree import Element
 
 from . import marks
 from .archive import Archive
-from .relationships import all_related
-from .xml import attribute, child, children, descendants, parsed
+from .relationships import list_related_parts
+from .xml import attribute, child, children, descendants, parse_xml
 
 AUTHORS = ("commentAuthors", "authors")
 RESOLVED = ("resolved", "closed")
@@ -16,17 +16,17 @@ class Comments:
         self._archive = archive
         self._authors: dict[str, str] = {}
         for kind in AUTHORS:
-            for part in all_related(archive, main, kind):
-                for author in parsed(archive.part(part)):
+            for part in list_related_parts(archive, main, kind):
+                for author in parse_xml(archive.part(part)):
                     self._authors[author.get("id", "")] = author.get("name", "")
 
-    def of_slide(self, slide: str) -> list[str]:
+    def read_slide_comments(self, slide: str) -> list[str]:
         """Return the comments of a slide and their replies, as marks."""
-        found = []
-        for part in all_related(self._archive, slide, "comments"):
-            for comment in children(parsed(self._archive.part(part)), "cm"):
-                found += self._thread(comment)
-        return [text for text in found if text]
+        texts = []
+        for part in list_related_parts(self._archive, slide, "comments"):
+            for comment in children(parse_xml(self._archive.part(part)), "cm"):
+                texts += self._thread(comment)
+        return [text for text in texts if text]
 
     def _thread(self, comment: Element) -> list[str]:
         is_resolved = comment.get("status") in RESOLVED

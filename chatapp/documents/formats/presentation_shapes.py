@@ -52,10 +52,10 @@ class ShapeReader:
         name = local(shape)
         if name == "grpSp":
             texts = (text for each in shape if (text := self._shape(each)))
-            return _marked_if_hidden(shape, "\n\n".join(texts))
+            return _mark_if_hidden(shape, "\n\n".join(texts))
         if name == "AlternateContent":
             return next((text for each in shape if (text := self._alternative(each)).strip()), "")
-        return _marked_if_hidden(shape, self._content(shape)) if name in SHAPES else ""
+        return _mark_if_hidden(shape, self._content(shape)) if name in SHAPES else ""
 
     def _alternative(self, alternative: Element) -> str:
         return "\n\n".join(text for each in alternative if (text := self._shape(each)))
@@ -74,10 +74,10 @@ class ShapeReader:
             return ""
         description = description_in(shape)
         parts = [self._pictures(shape, description), *self._media(shape), text]
-        found = "\n\n".join(part for part in parts if part.strip())
-        if not found and description and kind is None:
+        content = "\n\n".join(part for part in parts if part.strip())
+        if not content and description and kind is None:
             return marks.mark("Drawing", description)
-        return found
+        return content
 
     def _body(self, shape: Element, kind: str | None) -> str:
         paragraphs = children(child(shape, "txBody"), "p")
@@ -100,10 +100,10 @@ class ShapeReader:
         if data is None:
             return ""
         description = description_in(frame)
-        found = "\n\n".join(
+        content = "\n\n".join(
             text for each in data if (text := self._graphic_data(each, description))
         )
-        return found or (marks.mark("Drawing", description) if description else "")
+        return content or (marks.mark("Drawing", description) if description else "")
 
     def _graphic_data(self, element: Element, description: str) -> str:
         key = attribute(element, "id")
@@ -115,17 +115,21 @@ class ShapeReader:
             case "relIds":
                 return self._drawings.diagram(self._part, attribute(element, "dm"))
             case "oleObj":
-                return self._embedded(element, description)
+                return self._read_embedded_file(element, description)
             case "AlternateContent":
                 objects = list(descendants(element, "oleObj"))
-                shown = [each for each in objects if child(each, "pic") is not None]
-                return self._embedded((shown or objects)[0], description) if objects else ""
+                with_picture = [each for each in objects if child(each, "pic") is not None]
+                return (
+                    self._read_embedded_file((with_picture or objects)[0], description)
+                    if objects
+                    else ""
+                )
         return ""
 
-    def _embedded(self, element: Element, description: str) -> str:
+    def _read_embedded_file(self, element: Element, description: str) -> str:
         key = next((value for name, value in element.items() if name.endswith("}id")), "")
         program, name = element.get("progId", ""), element.get("name", "")
-        mark = self._drawings.embedded(self._part, key, program, name)
+        mark = self._drawings.name_embedded_file(self._part, key, program, name)
         blips = descendants(element, "blip")
         pictures = (self._drawings.preview(self._part, attribute(blip, "embed")) for blip in blips)
         return "\n\n".join(filter(None, (f"{mark} {description}".strip(), *pictures)))
@@ -144,20 +148,22 @@ class ShapeReader:
         """Return the pictures that an element shows or is filled with."""
         own = (each for each in element if local(each) != "txBody")
         blips = (blip for each in own for blip in _blips(each))
-        found = (self._drawings.blip(self._part, blip, description) for blip in blips)
-        return "\n\n".join(text for text in found if text)
+        pictures = (self._drawings.blip(self._part, blip, description) for blip in blips)
+        return "\n\n".join(text for text in pictures if text)
 
     def _media(self, shape: Element) -> list[str]:
-        found = (each for each in descendants_of(shape, "nvPicPr", "nvPr") if local(each) in MEDIA)
+        elements = (
+            each for each in list_children(shape, "nvPicPr", "nvPr") if local(each) in MEDIA
+        )
         return [
             self._drawings.media(self._part, attribute(each, "link"), MEDIA[local(each)])
-            for each in found
+            for each in elements
         ]
 
 
-def descendants_of(element: Element, *path: str) -> list[Element]:
-    found = child(element, *path)
-    return list(found) if found is not None else []
+def list_children(element: Element, *path: str) -> list[Element]:
+    parent = child(element, *path)
+    return list(parent) if parent is not None else []
 
 
 def _blips(element: Element) -> list[Element]:
@@ -173,7 +179,7 @@ def _kind(shape: Element) -> str | None:
     return None
 
 
-def _marked_if_hidden(shape: Element, text: str) -> str:
+def _mark_if_hidden(shape: Element, text: str) -> str:
     properties = (child(each, "cNvPr") for each in shape if local(each).startswith("nv"))
     is_hidden = any(each is not None and each.get("hidden") in ("1", "true") for each in properties)
     return marks.mark("Hidden", text) if is_hidden and text.strip() else text

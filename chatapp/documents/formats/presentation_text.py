@@ -17,7 +17,7 @@ class TextReader:
         self._drawings, self._part = drawings, part
 
     def paragraph(self, paragraph: Element) -> str:
-        return marks.written(marks.visible(self._text(paragraph)))
+        return marks.write_spans(marks.visible(self._text(paragraph)))
 
     def _text(self, element: Element) -> str:
         """Return the text of an element; a field has the text that was last shown."""
@@ -31,7 +31,7 @@ class TextReader:
                 case "tab":
                     parts.append("\t")
                 case "r" | "fld":
-                    parts.append(self._run(each))
+                    parts.append(self._read_run(each))
                 case "oMath" | "oMathPara":
                     parts.append(office_math.to_latex(each))
                 case name if name in SKIPPED:
@@ -40,7 +40,7 @@ class TextReader:
                     parts.append(self._text(each))
         return "".join(parts)
 
-    def _run(self, run: Element) -> str:
+    def _read_run(self, run: Element) -> str:
         text = self._text(run)
         properties = child(run, "rPr")
         if properties is None or not text:
@@ -48,9 +48,9 @@ class TextReader:
         text = _symbols(text, properties)
         baseline = properties.get("baseline", "0")
         if not baseline.startswith(("-", "0")):
-            text = marks.raised(text)
+            text = marks.write_superscript(text)
         if properties.get("strike", "noStrike") != "noStrike":
-            text = marks.struck(text)
+            text = marks.mark_struck(text)
         link = child(properties, "hlinkClick")
         url = self._drawings.url(self._part, attribute(link, "id")) if link is not None else ""
         return marks.link(text, url)

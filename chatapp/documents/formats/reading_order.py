@@ -70,10 +70,10 @@ def _find_gutter(boxes: Sequence[B]) -> float | None:
     """Return where most rows have a wide gap, or None if too few do."""
     edges: list[tuple[float, int]] = []
     min_gap = MIN_GAP * _usual_height(boxes)
-    for one, other in pairwise(boxes):
-        gap = other.left - one.right
-        if gap > min_gap and _are_on_a_row(one, other):
-            edges += (one.right, 1), (other.left, -1)
+    for box, other in pairwise(boxes):
+        gap = other.left - box.right
+        if gap > min_gap and _are_on_a_row(box, other):
+            edges += (box.right, 1), (other.left, -1)
     if len(edges) < 2 * MIN_ROWS:
         return None
     edges.sort()
@@ -96,7 +96,7 @@ def _by_columns(pieces: list[Piece], most_columns: int) -> list[Piece]:
     ordered: list[Piece] = []
     for block, rows in blocks:
         if rows:
-            for column in _split(block, gutter):
+            for column in _split_columns(block, gutter):
                 ordered += _by_columns(column, most_columns - 1)
         else:
             ordered += block
@@ -132,7 +132,9 @@ def _is_apart(piece: B, block: Sequence[B]) -> bool:
 def _rows_of_columns(block: Sequence[Piece], gutter: float) -> int:
     """Return how many rows go on to the right of the gutter, or 0 if these are no columns."""
     rows = _rows_across(block, gutter)
-    is_prose = rows and all(_is_prose(list(_rows(column))) for column in _split(block, gutter))
+    is_prose = rows and all(
+        _is_prose(list(_rows(column))) for column in _split_columns(block, gutter)
+    )
     return rows if is_prose else 0
 
 
@@ -144,17 +146,18 @@ def _rows_across(block: Sequence[B], gutter: float) -> int:
     """
     steps = list(pairwise(block))
     rows = sum(
-        one.right <= gutter <= other.left and _are_on_a_row(one, other) for one, other in steps
+        piece.right <= gutter <= other.left and _are_on_a_row(piece, other)
+        for piece, other in steps
     )
-    switches = sum((one.right <= gutter) != (other.right <= gutter) for one, other in steps)
+    switches = sum((piece.right <= gutter) != (other.right <= gutter) for piece, other in steps)
     if rows < MIN_ROWS_OF_BLOCK:
         return 0
-    columns = [list(_rows(column)) for column in _split(block, gutter)]
+    columns = [list(_rows(column)) for column in _split_columns(block, gutter)]
     is_full = switches >= 2 * MIN_SHARE_OF_FULL_ROWS * max(map(len, columns))
     return rows if is_full and all(map(_fill, columns)) else 0
 
 
-def _split(block: Sequence[B], gutter: float) -> tuple[list[B], list[B]]:
+def _split_columns(block: Sequence[B], gutter: float) -> tuple[list[B], list[B]]:
     left = [piece for piece in block if piece.right <= gutter]
     return left, [piece for piece in block if piece.right > gutter]
 
@@ -221,6 +224,6 @@ def _height(box: B) -> float:
     return box.top - box.bottom
 
 
-def _are_on_a_row(one: B, other: B) -> bool:
-    overlap = min(one.top, other.top) - max(one.bottom, other.bottom)
-    return overlap > min(_height(one), _height(other)) / 2
+def _are_on_a_row(box: B, other: B) -> bool:
+    overlap = min(box.top, other.top) - max(box.bottom, other.bottom)
+    return overlap > min(_height(box), _height(other)) / 2

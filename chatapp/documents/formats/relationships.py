@@ -5,7 +5,7 @@ from posixpath import basename, dirname, join, normpath
 from urllib.parse import unquote
 
 from .archive import Archive
-from .xml import children, parsed
+from .xml import children, parse_xml
 
 
 @dataclass(frozen=True)
@@ -20,23 +20,23 @@ def relationships(archive: Archive, part: str = "") -> dict[str, Relationship]:
     name = join(dirname(part), "_rels", f"{basename(part)}.rels")
     if name not in archive:
         return {}
-    found = {}
-    for each in children(parsed(archive.part(name)), "Relationship"):
+    by_id = {}
+    for each in children(parse_xml(archive.part(name)), "Relationship"):
         target, is_external = each.get("Target", ""), each.get("TargetMode") == "External"
         if not is_external:
             target = normpath(join("/", dirname(part), target)).lstrip("/")
             target = target if target in archive else unquote(target)
         kind = each.get("Type", "").rpartition("/")[2]
-        found[each.get("Id", "")] = Relationship(kind, target, is_external)
-    return found
+        by_id[each.get("Id", "")] = Relationship(kind, target, is_external)
+    return by_id
 
 
-def related(archive: Archive, part: str, kind: str) -> str:
+def find_related_part(archive: Archive, part: str, kind: str) -> str:
     """Return the name of the related part of a kind that is in the archive, or an empty string."""
-    return next(iter(all_related(archive, part, kind)), "")
+    return next(iter(list_related_parts(archive, part, kind)), "")
 
 
-def all_related(archive: Archive, part: str, kind: str) -> list[str]:
+def list_related_parts(archive: Archive, part: str, kind: str) -> list[str]:
     return [
         each.target
         for each in relationships(archive, part).values()

@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-Placed = tuple[str, float]  # a character and where it begins, from the left
+PlacedCharacter = tuple[str, float]  # a character and where it begins, from the left
 
 LETTERS = re.compile("[\u0590-\u065f\u066e-\u06ef\u06fa-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 WITH_MARKS = re.compile(r"(?s).[\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed]*")
@@ -19,7 +19,7 @@ def has_letters(text: str) -> bool:
     return LETTERS.search(text) is not None
 
 
-def in_reading_order(characters: Iterable[Placed]) -> str:
+def in_reading_order(characters: Iterable[PlacedCharacter]) -> str:
     words = groupby(characters, key=lambda placed: _is_right_to_left(placed[0]))
     return "".join(_word(list(word), is_reversible) for is_reversible, word in words)
 
@@ -28,7 +28,7 @@ def _is_right_to_left(character: str) -> bool:
     return unicodedata.bidirectional(character) in ("R", "AL", "NSM")  # not digits
 
 
-def _word(word: Sequence[Placed], is_right_to_left: bool) -> str:
+def _word(word: Sequence[PlacedCharacter], is_right_to_left: bool) -> str:
     text = "".join(character for character, _ in word)
     if is_right_to_left and word[0][1] < word[-1][1]:
         return "".join(reversed(WITH_MARKS.findall(text)))

@@ -72,7 +72,7 @@ def to_pages(content: bytes, pages: IllustratedPages) -> list[str]:
 
 
 @dataclass
-class _Collected:
+class _DestinationText:
     """The text of a destination that is written when its group ends."""
 
     destination: str
@@ -90,7 +90,7 @@ class _Writer:
         self._parser = parser
         self._pages = pages
         self._depth = 0
-        self._collected: list[_Collected] = [_Collected("", 0)]
+        self._collected: list[_DestinationText] = [_DestinationText("", 0)]
         self._skipped_from = 0  # the depth of a group that is skipped
         self._blocks: list[str] = []
         self._texts: list[str] = []  # of the pages that have ended
@@ -156,7 +156,7 @@ class _Writer:
             return
         if name in COLLECTED:
             self._parser.enter(name)
-            self._collected.append(_Collected(name, self._depth))
+            self._collected.append(_DestinationText(name, self._depth))
         elif name == "objdata":
             self._parser.enter(name)
             self._skip_embedded_file()
@@ -166,14 +166,14 @@ class _Writer:
         elif name in CHARACTERS:
             self._write(CHARACTERS[name])
         elif name not in OF_PARAGRAPHS or self._destination in ("", "stylesheet"):
-            self._set(word)
+            self._apply_word(word)
 
     def _skip_embedded_file(self) -> None:
         self._pages.leave_out("attachment")
         self._write("[Embedded file]")
         self._skipped_from = self._depth
 
-    def _set(self, word: Word) -> None:
+    def _apply_word(self, word: Word) -> None:
         match word.name:
             case "par" | "sect":
                 self._end_paragraph()
@@ -181,7 +181,7 @@ class _Writer:
                 self._end_paragraph()
                 self._end_page()
             case "cell":
-                self._cells.append(self._take())
+                self._cells.append(self._pop_paragraph())
             case "row":
                 self._rows.append(self._cells)
                 self._cells = []
@@ -207,7 +207,7 @@ class _Writer:
             case "htmlrtf":
                 self._is_in_rtf_only = self._is_html and word.is_on
 
-    def _take(self) -> str:
+    def _pop_paragraph(self) -> str:
         """Return the text of the paragraph so far."""
         text = self._collected[0].text
         self._collected[0].parts.clear()
@@ -219,7 +219,7 @@ class _Writer:
             return
         if self._rows:
             self._end_table()
-        text = self._take()
+        text = self._pop_paragraph()
         if text:
             self._blocks.append(markdown.heading(text, self._level) if self._level else text)
 
@@ -233,9 +233,9 @@ class _Writer:
     def _end_page(self) -> None:
         if self._rows:
             self._end_table()
-        if text := self._take():
+        if text := self._pop_paragraph():
             self._blocks.append(text)
-        self._texts.append(_joined(self._blocks + self._notes))
+        self._texts.append(_join_blocks(self._blocks + self._notes))
         self._blocks, self._notes = [], []
 
     def _end_group(self) -> None:
@@ -248,7 +248,7 @@ class _Writer:
             self._deleted.pop()
         self._depth = max(self._depth - 1, 0)
 
-    def _write_collected(self, collected: _Collected) -> None:
+    def _write_collected(self, collected: _DestinationText) -> None:
         text = collected.text
         match collected.destination:
             case "pict":
@@ -283,11 +283,11 @@ class _Writer:
             case "htmltag":
                 self._collected[0].parts.append("".join(collected.parts))
 
-    def _keep_mark(self, collected: _Collected) -> None:
+    def _keep_mark(self, collected: _DestinationText) -> None:
         if collected.text:
             self._marks[f"[{MARKED[collected.destination]}: {collected.text}]"] = None
 
-    def _write_picture(self, collected: _Collected) -> None:
+    def _write_picture(self, collected: _DestinationText) -> None:
         digits = "".join("".join(collected.parts).split())
         content = bytes(collected.data) or _from_hex(digits)
         if content:
@@ -304,7 +304,7 @@ class _Writer:
         self._write(f"[{text.strip()}]({address})" if is_link and text.strip() else text)
 
 
-def _joined(blocks: list[str]) -> str:
+def _join_blocks(blocks: list[str]) -> str:
     """Join paragraphs, and the items of a list without an empty line between them."""
     pieces: list[str] = []
     last_line = ""

@@ -32,7 +32,7 @@ SURROGATES = range(0xD800, 0xE000)
 
 @dataclass(frozen=True)
 class Group:
-    """What the words of a group and of those around it have set."""
+    """The state set by the control words of a group and of the groups around it."""
 
     destination: str = ""  # what its text is, such as "fonttbl"; the body has none
     is_optional: bool = False  # it begins with \\*, so an unknown destination is skipped
@@ -157,10 +157,10 @@ class Parser:
         else:
             number = match["number"]
             word = Word(match["word"].decode(), int(number) if number else None)
-            self._set(word)
+            self._apply_word(word)
             yield word
 
-    def _set(self, word: Word) -> None:
+    def _apply_word(self, word: Word) -> None:
         number = word.number or 0
         match word.name:
             case "ansicpg":

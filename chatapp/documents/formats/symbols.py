@@ -42,11 +42,11 @@ def is_symbol_font(font: str) -> bool:
 
 def symbol(font: str, code: int) -> str:
     """Return the character at a place of a font, or a mark if it is not known."""
-    known = FONTS.get(font.lower())
+    characters = FONTS.get(font.lower())
     place = code - PRIVATE_USE.start if code in PRIVATE_USE else code
-    if known is not None and place in known:
-        return known[place]
-    if code < 0x20 or (code not in PRIVATE_USE and known is None and code < 0xD800):
+    if characters is not None and place in characters:
+        return characters[place]
+    if code < 0x20 or (code not in PRIVATE_USE and characters is None and code < 0xD800):
         return chr(code) if code >= 0x20 else ""
     return f"[Symbol {code:X} of {' '.join(font.split())[:40] or 'an unknown font'}]"
 

@@ -1,4 +1,4 @@
-"""Where the text of a PDF's page is, so that it can be selected on a picture of the page."""
+"""Positions of the text on a PDF's page, so that people can select it on the page's picture."""
 
 from collections.abc import Iterable, Iterator
 from ctypes import byref, c_int
@@ -11,7 +11,7 @@ import pypdfium2.raw as pdfium
 from chatapp.documents.results import Run
 
 from . import right_to_left
-from .pages import cleaned
+from .pages import clean_text
 
 MAX_CHARACTERS = 20_000  # of a page
 MAX_RUNS, MAX_RUN_LENGTH = 5_000, 1_000
@@ -31,11 +31,11 @@ class Character(NamedTuple):
 def text_runs(page: pypdfium2.PdfPage, width: int, height: int) -> Iterator[Run]:
     """Yield the text of a page with its places in a picture of this size."""
     characters = islice(_characters(page.get_textpage()), MAX_CHARACTERS)
-    for run in islice(_split(characters), MAX_RUNS):
+    for run in islice(_split_runs(characters), MAX_RUNS):
         text = _text(run)[:MAX_RUN_LENGTH]
-        one = _place(page, width, height, min(c.left for c in run), min(c.bottom for c in run))
-        other = _place(page, width, height, max(c.right for c in run), max(c.top for c in run))
-        (left, right), (top, bottom) = map(sorted, zip(one, other, strict=True))
+        corner = _place(page, width, height, min(c.left for c in run), min(c.bottom for c in run))
+        opposite = _place(page, width, height, max(c.right for c in run), max(c.top for c in run))
+        (left, right), (top, bottom) = map(sorted, zip(corner, opposite, strict=True))
         if text and left < right and top < bottom:
             yield Run(text, left, top, right - left, bottom - top)
 
@@ -49,7 +49,7 @@ def _characters(text: pypdfium2.PdfTextPage) -> Iterator[Character]:
             continue
 
 
-def _split(characters: Iterable[Character]) -> Iterator[list[Character]]:
+def _split_runs(characters: Iterable[Character]) -> Iterator[list[Character]]:
     """Yield the characters that stand next to each other on a line."""
     run: list[Character] = []
     for character in characters:
@@ -73,7 +73,7 @@ def _text(run: Iterable[Character]) -> str:
     text = "".join(character.text for character in run)
     if right_to_left.has_letters(text):
         text = right_to_left.in_reading_order((each.text, each.left) for each in run)
-    return cleaned(text).replace("\n", " ").strip()
+    return clean_text(text).replace("\n", " ").strip()
 
 
 def _place(page: pypdfium2.PdfPage, width: int, height: int, x: float, y: float) -> tuple[int, int]:

@@ -12,19 +12,19 @@ from chatapp.documents.results import Document, Limits
 from . import markdown, marks
 from .archive import Archive
 from .illustrated_pages import IllustratedPages
-from .relationships import related, relationships
+from .relationships import find_related_part, relationships
 from .word_blocks import BlockReader
 from .word_runs import PAGE_END
 from .word_story import Story
 from .word_styles import is_on
-from .xml import attribute, child, children, descendants, local, parsed
+from .xml import attribute, child, children, descendants, local, parse_xml
 
 KIND = "Word"
 MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 
 
 def read(archive: Archive, main: str, limits: Limits) -> Document:
-    body = child(parsed(archive.part(main)), "body")
+    body = child(parse_xml(archive.part(main)), "body")
     pages = IllustratedPages(limits)
     reader = _Reader(archive, main, pages)
     text = "\n\n".join(reader.blocks(body)) if body is not None else ""
@@ -46,15 +46,15 @@ class _Reader:
     def blocks(self, body: Element) -> list[str]:
         sections = list(descendants(body, "sectPr", lambda each: local(each) != "sectPrChange"))
         self._story.set_sections(sections)
-        headers = self._repeated(sections, "header")
+        headers = self._read_repeated_parts(sections, "header")
         blocks = self._read_blocks(self._main, body)
-        footers = self._repeated(sections, "footer")
+        footers = self._read_repeated_parts(sections, "footer")
         return [*headers, *blocks, *footers, *self._story.note_texts(), *self._last_blocks()]
 
     def _read_blocks(self, part: str, element: Element) -> list[str]:
         return BlockReader(self._story, part).blocks(element)
 
-    def _repeated(self, sections: list[Element], kind: str) -> list[str]:
+    def _read_repeated_parts(self, sections: list[Element], kind: str) -> list[str]:
         """Return the headers or footers of all sections that are shown, each once."""
         targets = relationships(self._archive, self._main)
         special = self._unused_kinds()
@@ -75,12 +75,12 @@ class _Reader:
 
     def _flat_part(self, part: str) -> str:
         reader = BlockReader(self._story, part, repeats_on_pages=True)
-        text = "\n".join(reader.blocks(parsed(self._archive.part(part))))
+        text = "\n".join(reader.blocks(parse_xml(self._archive.part(part))))
         return markdown.flat(text.replace(PAGE_END, ""))
 
     def _unused_kinds(self) -> set[str]:
-        settings = related(self._archive, self._main, "settings")
-        root = parsed(self._archive.part(settings)) if settings else None
+        settings = find_related_part(self._archive, self._main, "settings")
+        root = parse_xml(self._archive.part(settings)) if settings else None
         return set() if is_on(child(root, "evenAndOddHeaders")) else {"even"}
 
     def _last_blocks(self) -> list[str]:

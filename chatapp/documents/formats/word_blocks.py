@@ -4,7 +4,7 @@ import re
 from xml.etree.ElementTree import Element
 
 from . import html, markdown, marks, office_math
-from .encoded_text import decoded
+from .encoded_text import decode_text
 from .word_runs import PAGE_END, SKIPPED, RunReader
 from .word_story import Story
 from .word_styles import is_on
@@ -50,12 +50,14 @@ class BlockReader:
             case "oMathPara":
                 return [(office_math.to_latex(element), False)]
             case "altChunk":
-                return [(self._imported(element), False)]
+                return [(self._read_imported_part(element), False)]
             case "subDoc":
-                name = self._story.drawings.embedded(self._part, attribute(element, "id"), "")
+                name = self._story.drawings.name_embedded_file(
+                    self._part, attribute(element, "id"), ""
+                )
                 return [(name, False)]
             case "AlternateContent":
-                return next((found for each in element if (found := self._inside(each))), [])
+                return next((blocks for each in element if (blocks := self._inside(each))), [])
             case "sdt" if child(element, "sdtPr", "showingPlcHdr") is not None:
                 texts = (text for text, _ in self._inside(element))
                 return [(marks.mark("Placeholder", text), False) for text in texts]
@@ -85,19 +87,19 @@ class BlockReader:
             begin += PAGE_END * text.count(PAGE_END)
             line = f"{style.marker} {text}" if style.marker else text
             return [(begin + markdown.heading(line, style.heading), False), *others]
-        line, is_item = markdown.numbered(text, style.level, style.marker)
+        line, is_item = markdown.number_paragraph(text, style.level, style.marker)
         return [(begin + line, is_item), *others]
 
-    def _imported(self, element: Element) -> str:
+    def _read_imported_part(self, element: Element) -> str:
         """Return a part in another format that Word would import, such as HTML."""
         key = attribute(element, "id")
         name, content = self._story.drawings.content(self._part, key)
-        text = decoded(content) if content and b"\0" not in content[:1000] else ""
+        text = decode_text(content) if content and b"\0" not in content[:1000] else ""
         if WEB_PAGE.match(text):
             return html.to_markdown(text, self._story.pages)
         if name.endswith(PLAIN_TEXT):
             return text.strip()
-        return self._story.drawings.embedded(self._part, key, "")
+        return self._story.drawings.name_embedded_file(self._part, key, "")
 
     def _table(self, table: Element) -> list[str]:
         """Return a table, which ends with each page. One with a single cell is only a frame."""

@@ -36,25 +36,25 @@ class Field:
 
     def begin_result(self) -> str:
         self.has_result = True
-        found = LINK.match(self.code)
-        self.url = found[1] if found else ""
+        match = LINK.match(self.code)
+        self.url = match[1] if match else ""
         return marks.link_begin() if self.url else ""
 
     def end(self) -> str:
         """Return the end of the result, or what is shown instead of one."""
         if self.url:
             return marks.link_end(self.url)
-        return "" if self.has_result else _shown(self.code)
+        return "" if self.has_result else _display_code(self.code)
 
 
-def _shown(code: str) -> str:
-    if found := BUTTON.match(code):
-        return marks.mark("Placeholder", found[1].strip(" []<>"))
-    if found := SYMBOL.match(code):
-        return symbols.symbol((found[2] or "Symbol").strip(), int(found[1], 0))
-    if found := EQUATION.match(code):
-        ruby = RUBY.match(found[1])
-        return f"{ruby[2]}({ruby[1]})" if ruby else marks.mark("Equation", found[1].strip())
+def _display_code(code: str) -> str:
+    if match := BUTTON.match(code):
+        return marks.mark("Placeholder", match[1].strip(" []<>"))
+    if match := SYMBOL.match(code):
+        return symbols.symbol((match[2] or "Symbol").strip(), int(match[1], 0))
+    if match := EQUATION.match(code):
+        ruby = RUBY.match(match[1])
+        return f"{ruby[2]}({ruby[1]})" if ruby else marks.mark("Equation", match[1].strip())
     return ""
 
 

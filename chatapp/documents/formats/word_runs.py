@@ -41,7 +41,7 @@ class RunReader:
     def paragraph(self, paragraph: Element) -> tuple[str, list[str]]:
         """Return the text, and the text boxes, charts and diagrams that are anchored in it."""
         outer, self._beside = self._beside, []
-        text = marks.written(marks.visible(self._text(paragraph)))
+        text = marks.write_spans(marks.visible(self._text(paragraph)))
         beside, self._beside = self._beside, outer
         return text, [each for each in beside if each]
 
@@ -58,7 +58,7 @@ class RunReader:
             case "t":
                 return "" if self._is_in_page_number() else element.text or ""
             case "r":
-                return self._run(element)
+                return self._read_run(element)
             case "br":
                 return PAGE_END if attribute(element, "type") == "page" else "\n"
             case "sym":
@@ -95,7 +95,7 @@ class RunReader:
                 return self._field(element, name)
         return self._text(element)
 
-    def _run(self, run: Element) -> str:
+    def _read_run(self, run: Element) -> str:
         text = self._text(run)
         if child(run, "rPr") is None or not text:
             return symbols.translate(text)
@@ -104,13 +104,13 @@ class RunReader:
         text = symbols.translate(text, attribute(fonts, "ascii") if fonts is not None else "")
         raised = styles.run_property(run, "vertAlign")
         if raised is not None and attribute(raised, "val") == "superscript":
-            text = marks.raised(text)
+            text = marks.write_superscript(text)
         if styles.has(run, "strike") or styles.has(run, "dstrike"):
-            text = marks.struck(text)
-        return marks.hidden(text) if styles.has(run, "vanish") else text
+            text = marks.mark_struck(text)
+        return marks.mark_hidden(text) if styles.has(run, "vanish") else text
 
     def _comment(self, number_: str) -> str:
-        comment = self._story.take_comment(number_)
+        comment = self._story.pop_comment(number_)
         if comment is None:
             return ""
         text = "\n".join(self._story.read_blocks(self._story.comments_part, comment.element))
@@ -181,9 +181,9 @@ class RunReader:
     def _drawing(self, element: Element, description: str) -> str:
         """Return the marks of the pictures in an element of a drawing."""
         description = description_in(element) or description
-        return "".join(self._drawn(each, description) for each in element)
+        return "".join(self._read_drawing_element(each, description) for each in element)
 
-    def _drawn(self, element: Element, description: str) -> str:
+    def _read_drawing_element(self, element: Element, description: str) -> str:
         drawings = self._story.drawings
         key = attribute(element, "id")
         match local(element):
@@ -202,7 +202,7 @@ class RunReader:
             case "textpath" if element.get("string"):
                 return marks.mark("WordArt", element.get("string", ""))
             case "OLEObject":
-                return self._embedded(element)
+                return self._name_embedded_file(element)
             case "contentPart":
                 return INK
             case "AlternateContent":
@@ -213,6 +213,8 @@ class RunReader:
                 return self._drawing(element, description)
         return ""
 
-    def _embedded(self, element: Element) -> str:
+    def _name_embedded_file(self, element: Element) -> str:
         program = attribute(element, "ProgID")
-        return self._story.drawings.embedded(self._part, attribute(element, "id"), program)
+        return self._story.drawings.name_embedded_file(
+            self._part, attribute(element, "id"), program
+        )

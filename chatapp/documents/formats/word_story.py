@@ -1,4 +1,4 @@
-"""What the parts of a Word file share while they are read: styles, comments, notes and drawings."""
+"""State that the parts of a Word file share while being read: styles, comments, notes, drawings."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -9,9 +9,9 @@ from xml.etree.ElementTree import Element
 from .archive import Archive
 from .drawings import Drawings
 from .illustrated_pages import IllustratedPages
-from .relationships import related
+from .relationships import find_related_part
 from .word_styles import Styles
-from .xml import attribute, child, children, descendants, local, parsed
+from .xml import attribute, child, children, descendants, local, parse_xml
 
 NOTES = {"footnote": "footnotes", "endnote": "endnotes"}
 ReadBlocks = Callable[[str, Element], list[str]]  # of an element in the part of this name
@@ -37,7 +37,7 @@ class Story:
     def __post_init__(self) -> None:
         self.styles = Styles(self.archive, self.main)
         self.drawings = Drawings(self.archive, self.pages)
-        self.comments_part = related(self.archive, self.main, "comments")
+        self.comments_part = find_related_part(self.archive, self.main, "comments")
         self._comments = self._read_comments()
         self._labels: dict[tuple[str, str], str] = {}  # of notes, by their kinds and ids
         self._page_ends: set[int] = set()
@@ -55,7 +55,7 @@ class Story:
         """Return whether the section that ends here is followed by one on a page of its own."""
         return id(section) in self._page_ends
 
-    def take_comment(self, number: str) -> Comment | None:
+    def pop_comment(self, number: str) -> Comment | None:
         """Return a comment once."""
         return self._comments.pop(number, None)
 
@@ -76,7 +76,9 @@ class Story:
 
     def note_texts(self) -> list[str]:
         """Return the notes that the text refers to, with those that they refer to themselves."""
-        parts = {kind: related(self.archive, self.main, name) for kind, name in NOTES.items()}
+        parts = {
+            kind: find_related_part(self.archive, self.main, name) for kind, name in NOTES.items()
+        }
         notes = {kind: self._elements(part, kind) for kind, part in parts.items()}
         texts: list[str] = []
         read: set[tuple[str, str]] = set()
@@ -90,15 +92,15 @@ class Story:
 
     def _read_comments(self) -> dict[str, Comment]:
         resolved = self._resolved_paragraphs()
-        found = {}
+        comments = {}
         for number, each in self._elements(self.comments_part, "comment").items():
             ids = {attribute(paragraph, "paraId") for paragraph in descendants(each, "p")}
-            found[number] = Comment(attribute(each, "author"), each, bool(ids & resolved))
-        return found
+            comments[number] = Comment(attribute(each, "author"), each, bool(ids & resolved))
+        return comments
 
     def _resolved_paragraphs(self) -> set[str]:
         """Return the ids of paragraphs whose comments are resolved."""
-        root = self._root(related(self.archive, self.main, "commentsExtended"))
+        root = self._root(find_related_part(self.archive, self.main, "commentsExtended"))
         done = [each for each in root if attribute(each, "done") == "1"] if root is not None else []
         return {attribute(each, "paraId") for each in done if local(each) == "commentEx"} - {""}
 
@@ -106,7 +108,7 @@ class Story:
         return {attribute(each, "id"): each for each in children(self._root(part), name)}
 
     def _root(self, part: str) -> Element | None:
-        return parsed(self.archive.part(part)) if part else None
+        return parse_xml(self.archive.part(part)) if part else None
 
 
 def _value(element: Element | None) -> str:

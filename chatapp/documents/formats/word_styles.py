@@ -1,13 +1,13 @@
-"""Which paragraphs of a Word file are headings and items of lists, and which runs are hidden."""
+"""Styles of a Word file: which paragraphs are headings or list items, which runs are hidden."""
 
 import re
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
 from .archive import Archive
-from .relationships import related
+from .relationships import find_related_part
 from .word_numbering import MAX_LEVEL, Numbering
-from .xml import attribute, child, children, number, parsed
+from .xml import attribute, child, children, number, parse_xml
 
 HEADING = re.compile(r"heading ([1-9])")
 NESTED_LIST = re.compile(r"list (?:bullet|number) ([2-9])")
@@ -26,9 +26,9 @@ class Styles:
     """The styles and numberings of a file."""
 
     def __init__(self, archive: Archive, main: str) -> None:
-        styles = _related(archive, main, "styles")
+        styles = _read_related_part(archive, main, "styles")
         self._styles = {attribute(each, "styleId"): each for each in children(styles, "style")}
-        self._numbering = Numbering(_related(archive, main, "numbering"), self._styles)
+        self._numbering = Numbering(_read_related_part(archive, main, "numbering"), self._styles)
         self._known: dict[str, list[Element]] = {}
 
     def next(self, paragraph: Element) -> Style:
@@ -82,8 +82,8 @@ class Styles:
 def _heading(chain: list[Element], properties: list[Element | None]) -> int:
     for style in chain:
         name = _value(child(style, "name")).lower()
-        if found := HEADING.fullmatch(name):
-            return int(found[1])
+        if match := HEADING.fullmatch(name):
+            return int(match[1])
         if name == "title":
             return 1
     for each in properties:
@@ -95,13 +95,13 @@ def _heading(chain: list[Element], properties: list[Element | None]) -> int:
 
 def _nesting(chain: list[Element]) -> int:
     """Return the level of Word's own styles for nested lists, which have a numbering each."""
-    found = NESTED_LIST.fullmatch(_value(child(chain[0], "name")).lower()) if chain else None
-    return int(found[1]) - 1 if found else 0
+    match = NESTED_LIST.fullmatch(_value(child(chain[0], "name")).lower()) if chain else None
+    return int(match[1]) - 1 if match else 0
 
 
-def _related(archive: Archive, main: str, kind: str) -> Element | None:
-    name = related(archive, main, kind)
-    return parsed(archive.part(name)) if name else None
+def _read_related_part(archive: Archive, main: str, kind: str) -> Element | None:
+    name = find_related_part(archive, main, kind)
+    return parse_xml(archive.part(name)) if name else None
 
 
 def _value(element: Element | None) -> str:
@@ -110,8 +110,8 @@ def _value(element: Element | None) -> str:
 
 def _first(elements: list[Element | None], name: str) -> Element | None:
     """Return the child of this name of the first element that has one."""
-    found = (child(each, name) for each in elements)
-    return next((each for each in found if each is not None), None)
+    candidates = (child(each, name) for each in elements)
+    return next((each for each in candidates if each is not None), None)
 
 
 def is_on(element: Element | None) -> bool:

@@ -13,11 +13,11 @@ from chatapp.documents import refusals
 from chatapp.documents.results import Unreadable
 
 # What reading a part raises if it is missing, damaged or hostile.
-BROKEN = (Unreadable, ParseError, expat.ExpatError, BadZipFile, ValueError)
+PART_ERRORS = (Unreadable, ParseError, expat.ExpatError, BadZipFile, ValueError)
 MAX_DEPTH = 200  # the readers recurse
 
 
-def parsed(content: bytes) -> Element:
+def parse_xml(content: bytes) -> Element:
     """Return the root element. Raises `Unreadable` and `ParseError`."""
     _check(content)
     parser = XMLParser()  # noqa: S314 - the document type, where all attacks are, is refused above
@@ -65,12 +65,12 @@ def attribute(element: Element, name: str) -> str:
     return next((v for key, v in element.items() if key.rpartition("}")[2] == name), "")
 
 
-def number(text: str, least: int, most: int, default: int = 0) -> int:
+def number(text: str, minimum: int, maximum: int, default: int = 0) -> int:
     """Return the number that an attribute says, within bounds."""
     digits = text.strip().removeprefix("-")
     if not (digits.isascii() and digits.isdecimal() and len(digits) < 10):
         return default
-    return min(max(int(text), least), most)
+    return min(max(int(text), minimum), maximum)
 
 
 def child(element: Element | None, *path: str) -> Element | None:

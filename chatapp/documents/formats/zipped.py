@@ -9,9 +9,9 @@ from chatapp.documents.results import Document, Limits
 
 from . import epub, opendocument, presentation, word
 from .archive import Archive
-from .relationships import related
+from .relationships import find_related_part
 from .spreadsheets import excel, ods, ods_headers
-from .xml import local, parsed
+from .xml import local, parse_xml
 
 IWORK = "Index/Document.iwa"
 
@@ -25,7 +25,7 @@ def read(file: BinaryIO, limits: Limits) -> Document:
         return _with_media_type(archive, limits)
     if IWORK in archive:
         raise refusals.outdated("Apple iWork", ".pdf")
-    main = related(archive, "", "officeDocument")
+    main = find_related_part(archive, "", "officeDocument")
     if main.startswith("word/"):
         return word.read(archive, main, limits)
     if main.startswith("ppt/"):
@@ -33,7 +33,7 @@ def read(file: BinaryIO, limits: Limits) -> Document:
     if main.startswith("xl/") or basename(main) == "workbook.xml":
         return excel.read(archive, main, limits)
     # Most programs, but not all, name the folders so.
-    root = local(parsed(archive.part(main))) if main.endswith(".xml") else ""
+    root = local(parse_xml(archive.part(main))) if main.endswith(".xml") else ""
     if root == "document":
         return word.read(archive, main, limits)
     if root == "presentation":

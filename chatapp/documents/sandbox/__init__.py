@@ -1,1 +1,1 @@
-"""What runs in the subprocess that reads one file, and the limits on what it may do."""
+"""Code of the subprocess that reads one file, and the limits on what it may do."""

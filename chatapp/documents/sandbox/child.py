@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any, BinaryIO
 
 from chatapp.documents import refusals
-from chatapp.documents.answers import UNCONFINED, Outcome, encoded
+from chatapp.documents.answers import UNCONFINED, Outcome, encode_outcome
 from chatapp.documents.formats import detection
 from chatapp.documents.results import Limits, Unreadable
 from chatapp.documents.sandbox.confinement import confine, limit_resources
@@ -30,7 +30,7 @@ def main(limits_json: str, request_json: str) -> None:
     request = json.loads(request_json)
     warnings.simplefilter("ignore")  # to show one, Python would read source files
     with open(STDIN, "rb", closefd=False) as file:
-        write(encoded(find_outcome(file, limits, _give_up_everything_else, request)))
+        write(encode_outcome(find_outcome(file, limits, _give_up_everything_else, request)))
     os._exit(0)  # no exit handler of a library runs
 
 

@@ -1,1 +1,1 @@
-"""The formats of exports, a module for each. They write the chats of a `Reading` as bytes."""
+"""The formats of exports, a module for each. They write the chats of a `ChatReader` as bytes."""

@@ -19,16 +19,16 @@ from django.utils import timezone
 from django.utils.safestring import SafeString, mark_safe
 
 from chatapp.exports.branch_notes import BranchNotes
-from chatapp.exports.contents import Contents, chunks_of
+from chatapp.exports.contents import Contents, read_chunks
 from chatapp.exports.endings import ending_sentence, is_incomplete
-from chatapp.exports.reading import Chat, attachments_of, images_of
+from chatapp.exports.reading import Chat, get_attachments, get_images
 from chatapp.models import Attachment, FileContent, Message, ReplyImage
 from chatapp.models.platform import branding
 from chatapp.rendering import fragments, pool
 from chatapp.rendering.fragments import file_icons
 from chatapp.rendering.fragments.environment import draw
-from chatapp.rendering.pool import HtmlOf, Typed
-from chatapp.upstream.wire.images import media_type_of
+from chatapp.rendering.pool import GetHtml, Typed
+from chatapp.upstream.wire.images import detect_media_type
 
 AT_ONCE = 20  # messages that are rendered at the same time
 STYLES = (
@@ -57,12 +57,12 @@ def html(chat: Chat, contents: Contents | None = None) -> Iterator[bytes]:
     }
     head, tail = draw("exports/page.html", page).split(place)
     yield head.encode()
-    notes = BranchNotes(chat.places)
+    notes = BranchNotes(chat.message_refs)
     messages = chat.messages
-    while some := list(islice(messages, AT_ONCE)):
-        html_of = pool.rendered(fragments.texts_of(some))
-        for message in some:
-            yield _message(message, html_of, notes.of(message), contents).encode()
+    while batch := list(islice(messages, AT_ONCE)):
+        html_of = pool.render_texts(fragments.collect_texts(batch))
+        for message in batch:
+            yield _message(message, html_of, notes.build_note(message), contents).encode()
     yield tail.encode()
 
 
@@ -72,15 +72,17 @@ def policy() -> str:
     return POLICY.format(base64.b64encode(digest).decode())
 
 
-def _message(message: Message, html_of: HtmlOf, note: str, contents: Contents | None) -> SafeString:
+def _message(
+    message: Message, html_of: GetHtml, note: str, contents: Contents | None
+) -> SafeString:
     view = fragments.ReplyView.of(message, html_of) if not message.is_prompt else None
-    images = {one.position: _picture(one) for one in images_of(message)}
+    images = {image.position: _picture(image) for image in get_images(message)}
     context = {
         "message": message,
         "note": note,
         "html": html_of(Typed(message.content)) if message.is_prompt else "",
         "reply": view,
-        "files": [_file(one, contents) for one in attachments_of(message)],
+        "files": [_file(attachment, contents) for attachment in get_attachments(message)],
         "pictures": defaultdict(lambda: NO_PICTURE, images),
         "extras": message.extras,
         "usage": getattr(message, "usage", None) if not message.is_streaming else None,
@@ -91,21 +93,21 @@ def _message(message: Message, html_of: HtmlOf, note: str, contents: Contents | 
     return draw("exports/_message.html", context)
 
 
-def _file(one: Attachment, contents: Contents | None) -> tuple[Attachment, str, str]:
+def _file(attachment: Attachment, contents: Contents | None) -> tuple[Attachment, str, str]:
     """Return a file with its image, if it is one, and its path, if it is beside the page."""
-    if one.content and one.content.kind == FileContent.Kind.IMAGE:
-        return one, _picture(one), ""
-    path = contents.attach(one) if contents is not None else None
-    return one, "", quote(path) if path else ""
+    if attachment.content and attachment.content.kind == FileContent.Kind.IMAGE:
+        return attachment, _picture(attachment), ""
+    path = contents.attach(attachment) if contents is not None else None
+    return attachment, "", quote(path) if path else ""
 
 
 def _picture(image: Attachment | ReplyImage) -> str:
     """Return an image as a data URL; an empty one if it is lost."""
     try:
-        data = b"".join(chunks_of(image))
+        data = b"".join(read_chunks(image))
     except FileNotFoundError:
         return NO_PICTURE
-    media_type = media_type_of(data[:16])
+    media_type = detect_media_type(data[:16])
     return (
         f"data:{media_type};base64,{base64.b64encode(data).decode()}" if media_type else NO_PICTURE
     )
@@ -123,10 +125,10 @@ def _sheets() -> str:
 
 
 def _style() -> SafeString:
-    known = branding.known()
+    brand = branding.get_branding()
     accent = ""
-    if known.accent:
-        accent = f"\n:root{{--accent:light-dark({known.accent},{known.accent_dark})}}"
+    if brand.accent:
+        accent = f"\n:root{{--accent:light-dark({brand.accent},{brand.accent_dark})}}"
     return mark_safe(_sheets() + accent)  # noqa: S308 - our own sheets, and checked colours
 
 

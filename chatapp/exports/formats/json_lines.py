@@ -10,7 +10,7 @@ import msgspec
 
 from chatapp.exports.contents import Contents
 from chatapp.exports.endings import is_incomplete
-from chatapp.exports.reading import Chat, attachments_of, images_of
+from chatapp.exports.reading import Chat, get_attachments, get_images
 from chatapp.models import (
     Attachment,
     ChatSettings,
@@ -23,7 +23,7 @@ from chatapp.models import (
     Usage,
     User,
 )
-from chatapp.models.conversations.feedback import known_feedback
+from chatapp.models.conversations.feedback import get_loaded_feedback
 from chatapp.models.conversations.rounds import Round, ToolRun
 from chatapp.text.spreadsheets import in_dollars
 
@@ -42,9 +42,11 @@ def json_lines(chats: Iterable[Chat], contents: Contents | None = None) -> Itera
     """Yield the chats' JSON in pieces, with a newline after each chat; note files in `contents`."""
     for chat in chats:
         yield msgspec.json.encode(_chat_record(chat))[:-1]
-        asked_with = map(_request_settings_record, chat.request_settings)
-        yield from _list("request_settings", asked_with)
-        yield from _list("messages", (_noted(one, contents) for one in chat.messages))
+        request_settings = map(_request_settings_record, chat.request_settings)
+        yield from _list("request_settings", request_settings)
+        yield from _list(
+            "messages", (_export_message(message, contents) for message in chat.messages)
+        )
         yield b"}\n"
 
 
@@ -57,11 +59,11 @@ def _list(name: str, records: Iterable[Mapping[str, object]]) -> Iterator[bytes]
     yield b"]"
 
 
-def _noted(message: Message, contents: Contents | None) -> dict[str, object]:
+def _export_message(message: Message, contents: Contents | None) -> dict[str, object]:
     if contents is not None:
-        for attachment in attachments_of(message):
+        for attachment in get_attachments(message):
             contents.attach(attachment)
-        for image in images_of(message):
+        for image in get_images(message):
             contents.add_image(image)
     return _message_record(message)
 
@@ -92,7 +94,7 @@ def _chat_record(chat: Chat) -> dict[str, object]:
 def _active_leaf(chat: Chat) -> str | None:
     """Return the last message of the branch that the person read last, if it is exported."""
     leaf = chat.conversation.active_leaf
-    return str(leaf) if any(one.message == leaf for one in chat.places) else None
+    return str(leaf) if any(ref.message == leaf for ref in chat.message_refs) else None
 
 
 def _request_settings_record(settings: RequestSettings) -> dict[str, object]:
@@ -131,8 +133,8 @@ def _model_settings(settings: ChatSettings) -> list[dict[str, object]]:
     if not settings.by_model:
         return []
     own = {value.partition("/")[::2]: values for value, values in settings.by_model.items()}
-    found = Upstream.objects.filter(pk__in={upstream for upstream, _ in own})
-    names = {str(pk): name for pk, name in found.values_list("pk", "name")}
+    upstreams = Upstream.objects.filter(pk__in={upstream for upstream, _ in own})
+    names = {str(pk): name for pk, name in upstreams.values_list("pk", "name")}
     return [
         {"upstream": names.get(upstream, ""), "model": model, **values}
         for (upstream, model), values in own.items()
@@ -161,7 +163,7 @@ def _left_out(chat: Chat) -> dict[str, object]:
 
 def _message_record(message: Message) -> dict[str, object]:
     """Return a message's fields, without those that are empty."""
-    feedback, usage = known_feedback(message), getattr(message, "usage", None)
+    feedback, usage = get_loaded_feedback(message), getattr(message, "usage", None)
     error = message.upstream_error
     rounds = message.rounds
     record = {
@@ -172,9 +174,17 @@ def _message_record(message: Message) -> dict[str, object]:
         "deleted_at": _moment(message.deleted_at),
         "is_continuation": message.is_continuation,
         "content": message.content if message.is_prompt else message.answer_text,
-        "reasoning": "\n\n".join(one.reasoning for one in rounds if one.reasoning),
-        "tool_calls": [_tool_call_record(message, run) for one in rounds for run in one.tool_runs],
-        "rounds": [_round_record(message, one) for one in rounds] if len(rounds) > 1 else [],
+        "reasoning": "\n\n".join(
+            reply_round.reasoning for reply_round in rounds if reply_round.reasoning
+        ),
+        "tool_calls": [
+            _tool_call_record(message, run)
+            for reply_round in rounds
+            for run in reply_round.tool_runs
+        ],
+        "rounds": [_round_record(message, reply_round) for reply_round in rounds]
+        if len(rounds) > 1
+        else [],
         "extras": message.extras_record,
         "upstream": message.upstream.name if message.upstream else "",
         "model": message.model,
@@ -191,8 +201,8 @@ def _message_record(message: Message) -> dict[str, object]:
         "duration": message.duration,
         "usage": _usage_record(usage) if usage else None,
         "feedback": _feedback_record(feedback) if feedback else "",
-        "files": [file_record(one) for one in attachments_of(message)],
-        "images": [image_record(one) for one in images_of(message)],
+        "files": [file_record(attachment) for attachment in get_attachments(message)],
+        "images": [image_record(image) for image in get_images(message)],
     }
     return {name: value for name, value in record.items() if value not in EMPTY}
 
@@ -217,12 +227,12 @@ def image_record(image: ReplyImage) -> dict[str, object]:
     return {"id": f"{image.message_id}-{image.position}", "type": image.media_type}
 
 
-def _round_record(message: Message, one: Round) -> dict[str, object]:
+def _round_record(message: Message, reply_round: Round) -> dict[str, object]:
     """Return one of several rounds of a reply: text that ends with tool calls, but for the last."""
     record = {
-        "reasoning": one.reasoning,
-        "content": "\n\n".join(filter(None, [one.content, one.refusal])),
-        "tool_calls": [_tool_call_record(message, run) for run in one.tool_runs],
+        "reasoning": reply_round.reasoning,
+        "content": "\n\n".join(filter(None, [reply_round.content, reply_round.refusal])),
+        "tool_calls": [_tool_call_record(message, run) for run in reply_round.tool_runs],
     }
     return {name: value for name, value in record.items() if value not in EMPTY}
 

@@ -8,8 +8,8 @@ from django.utils import timezone
 from chatapp.exports.branch_notes import BranchNotes
 from chatapp.exports.contents import Contents
 from chatapp.exports.endings import ending_sentence
-from chatapp.exports.markdown_text import contained, escaped, fenced, image, link
-from chatapp.exports.reading import Chat, attachments_of, images_of
+from chatapp.exports.markdown_text import contain_markdown, escape_line, fence_code, image, link
+from chatapp.exports.reading import Chat, get_attachments, get_images
 from chatapp.models import Message
 from chatapp.models.conversations.rounds import Round, ToolRun
 from chatapp.models.platform import branding
@@ -20,9 +20,9 @@ from chatapp.rendering.fragments.words import model_name, moment, state_words
 def markdown(chat: Chat, contents: Contents | None = None) -> Iterator[bytes]:
     """Yield one chat in pieces; note its files in `contents`, so that it links to them."""
     yield _paragraphs(_heading(chat))
-    notes = BranchNotes(chat.places)
+    notes = BranchNotes(chat.message_refs)
     for message in chat.messages:
-        yield _paragraphs(_message(message, notes.of(message), contents))
+        yield _paragraphs(_message(message, notes.build_note(message), contents))
 
 
 def _paragraphs(parts: Iterable[str]) -> bytes:
@@ -31,67 +31,73 @@ def _paragraphs(parts: Iterable[str]) -> bytes:
 
 def _heading(chat: Chat) -> Iterator[str]:
     conversation, settings = chat.conversation, chat.settings
-    yield f"# {escaped(conversation.title) or 'Untitled chat'}"
-    said = [f"Exported from {escaped(branding.known().name)} on {moment(timezone.now())} UTC"]
+    yield f"# {escape_line(conversation.title) or 'Untitled chat'}"
+    sentence_parts = [
+        f"Exported from {escape_line(branding.get_branding().name)} on {moment(timezone.now())} UTC"
+    ]
     if conversation.project:
-        said.append(f"project: {escaped(conversation.project.name)}")
+        sentence_parts.append(f"project: {escape_line(conversation.project.name)}")
     if settings.preset_version:
-        said.append(f"preset: {escaped(settings.preset_version.name)}")
-    yield f"{', '.join(said)}."
+        sentence_parts.append(f"preset: {escape_line(settings.preset_version.name)}")
+    yield f"{', '.join(sentence_parts)}."
     if settings.system_prompt:
-        yield from _folded("Instructions", contained(settings.system_prompt))
+        yield from _fold_section("Instructions", contain_markdown(settings.system_prompt))
 
 
 def _message(message: Message, note: str, contents: Contents | None) -> Iterator[str]:
-    who = "You" if message.is_prompt else escaped(model_name(message)) or "Reply"
+    who = "You" if message.is_prompt else escape_line(model_name(message)) or "Reply"
     yield f"## {who}"
     about = f"{moment(message.created_at)} UTC"
     yield f"*{about}. {note}.*" if note else f"*{about}*"
     for failed in message.failed_models[:1]:
-        yield f"*In place of {escaped(failed.name)}, which failed.*"
+        yield f"*In place of {escape_line(failed.name)}, which failed.*"
     yield "\n".join(_files(message, contents))
     if message.is_continuation:
         yield "*Continued*"
     elif message.is_prompt:
-        yield contained(message.content)
+        yield contain_markdown(message.content)
     else:
         yield from _reply(message, contents)
 
 
 def _files(message: Message, contents: Contents | None) -> Iterator[str]:
-    for one in attachments_of(message):
-        path = contents.attach(one) if contents is not None else None
-        if one.is_expired:
-            yield f"* {escaped(one.name)} (deleted by the retention period)"
-        elif path and one.media_type.startswith("image/"):
-            yield f"* {image(one.alt or one.name, path)}"
+    for attachment in get_attachments(message):
+        path = contents.attach(attachment) if contents is not None else None
+        if attachment.is_expired:
+            yield f"* {escape_line(attachment.name)} (deleted by the retention period)"
+        elif path and attachment.media_type.startswith("image/"):
+            yield f"* {image(attachment.alt or attachment.name, path)}"
         else:
-            yield f"* {link(one.name, path)}" if path else f"* File: {escaped(one.name)}"
+            yield (
+                f"* {link(attachment.name, path)}"
+                if path
+                else f"* File: {escape_line(attachment.name)}"
+            )
 
 
 def _reply(message: Message, contents: Contents | None) -> Iterator[str]:
-    for one in message.rounds:
-        yield from _round(one)
-    for picture in images_of(message):
+    for reply_round in message.rounds:
+        yield from _round(reply_round)
+    for picture in get_images(message):
         words = str(picture)
         yield image(words, contents.add_image(picture)) if contents is not None else f"({words})"
     if message.extras.sources:
         yield "Sources:"
         yield "\n".join(
-            f"{number}. {link(one.title or one.url, one.url)}"
-            for number, one in enumerate(message.extras.sources, 1)
+            f"{number}. {link(source.title or source.url, source.url)}"
+            for number, source in enumerate(message.extras.sources, 1)
         )
     if ending := ending_sentence(message):
-        yield f"> **{escaped(ending)}**"
+        yield f"> **{escape_line(ending)}**"
 
 
-def _round(one: Round) -> Iterator[str]:
-    if one.reasoning:
-        yield from _folded("Reasoning", contained(one.reasoning))
-    yield contained(one.content)
-    yield contained(one.refusal)
-    for run in one.tool_runs:
-        yield from _folded(f"Tool call: {_plain(_name(run))}", *_call(run))
+def _round(reply_round: Round) -> Iterator[str]:
+    if reply_round.reasoning:
+        yield from _fold_section("Reasoning", contain_markdown(reply_round.reasoning))
+    yield contain_markdown(reply_round.content)
+    yield contain_markdown(reply_round.refusal)
+    for run in reply_round.tool_runs:
+        yield from _fold_section(f"Tool call: {_plain(_name(run))}", *_call(run))
 
 
 def _name(run: ToolRun) -> str:
@@ -100,15 +106,15 @@ def _name(run: ToolRun) -> str:
 
 
 def _call(run: ToolRun) -> Iterator[str]:
-    yield f"{escaped(run.name)}: {state_words(run)}" if run.name else state_words(run)
+    yield f"{escape_line(run.name)}: {state_words(run)}" if run.name else state_words(run)
     if run.arguments:
-        yield fenced(run.arguments, "json")
+        yield fence_code(run.arguments, "json")
     if run.result:
         yield "Result:"
-        yield fenced(run.result)
+        yield fence_code(run.result)
 
 
-def _folded(summary: str, *parts: str) -> Iterator[str]:
+def _fold_section(summary: str, *parts: str) -> Iterator[str]:
     """Yield a part that is folded. Blank lines make what is in it Markdown again."""
     yield f"<details>\n<summary>{summary}</summary>"
     yield from parts
@@ -117,4 +123,4 @@ def _folded(summary: str, *parts: str) -> Iterator[str]:
 
 def _plain(text: str) -> str:
     """Return a name to stand in an HTML element that is Markdown, too."""
-    return escaped(text).replace("\\<", "&lt;").replace("\\>", "&gt;")
+    return escape_line(text).replace("\\<", "&lt;").replace("\\>", "&gt;")

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.db.models import Q
 
-from chatapp.exports.reading import Reading
+from chatapp.exports.reading import ChatReader
 from chatapp.models import Usage
 from chatapp.text.spreadsheets import csv_line, in_dollars
 
@@ -32,24 +32,24 @@ COLUMNS = (
 )
 
 
-def usage_csv(reading: Reading) -> Iterator[bytes]:
+def usage_csv(reader: ChatReader) -> Iterator[bytes]:
     yield csv_line(("chat", "title", *COLUMNS[:-1], "cost_usd"))
-    keys = iter(reading.chats)
-    while some := list(islice(keys, CHATS_AT_ONCE)):
-        yield from _rows(reading, some)
-        for _ in some:
-            reading.on_chat()
+    keys = iter(reader.chats)
+    while batch := list(islice(keys, CHATS_AT_ONCE)):
+        yield from _rows(reader, batch)
+        for _ in batch:
+            reader.on_chat()
 
 
-def _rows(reading: Reading, chats: Sequence[UUID]) -> Iterator[bytes]:
-    own = reading.person.conversations.kept().filter(pk__in=chats)
+def _rows(reader: ChatReader, chats: Sequence[UUID]) -> Iterator[bytes]:
+    own = reader.person.conversations.not_trashed().filter(pk__in=chats)
     titles = dict(own.values_list("pk", "title"))
     existing = Q(message__conversation__in=titles, message__deleted_at=None)
     # The key of a title's usage is the chat's; a summary names the chat.
     of_these = existing | Q(pk__in=titles) | Q(conversation__in=titles)
-    found = Usage.objects.filter(of_these).order_by("booked_at", "pk")
+    usages = Usage.objects.filter(of_these).order_by("booked_at", "pk")
     columns = ("message__conversation", "conversation", "pk", *COLUMNS)
-    for of_message, of_summary, pk, *row in found.values_list(*columns).iterator(500):
+    for of_message, of_summary, pk, *row in usages.values_list(*columns).iterator(500):
         chat = of_message or of_summary or pk
         yield csv_line((str(chat), titles.get(chat, ""), *usage_row(row)))
 

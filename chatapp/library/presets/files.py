@@ -31,10 +31,10 @@ class FilesForm(forms.Form):
         if preset:
             field = self.fields["kept"]
             assert isinstance(field, forms.ModelMultipleChoiceField)
-            field.queryset = PresetFile.objects.of_preset(preset.pk).shown()
+            field.queryset = PresetFile.objects.of_preset(preset.pk).for_display()
 
     @property
-    def shown(self) -> list[PresetFile]:
+    def preset_files(self) -> list[PresetFile]:
         """The files of the preset that the form shows."""
         if self.is_bound and self.is_valid():
             return list(self.cleaned_data["kept"])
@@ -43,11 +43,11 @@ class FilesForm(forms.Form):
     @cached_property
     def key(self) -> UUID:
         """The key of the form's draft."""
-        given: UUID | None = self.cleaned_data.get("draft") if self.is_valid() else None
-        return given or uuid4()
+        draft_key: UUID | None = self.cleaned_data.get("draft") if self.is_valid() else None
+        return draft_key or uuid4()
 
     @property
-    def drafted(self) -> AttachmentQuerySet:
+    def draft_files(self) -> AttachmentQuerySet:
         """The files that were uploaded since."""
         return self._user.attachments.in_form(self.key).for_chips()
 
@@ -56,23 +56,23 @@ class FilesForm(forms.Form):
 
         Call it in the transaction that saves the version. Raises `Refused`.
         """
-        drafted = list(self.drafted.select_for_update(of=("self",)))
-        for one in drafted:
-            one.check_ready()
-        files = [*self.shown, *map(PresetFile.from_draft, drafted)]
-        if len(files) > (most := settings.CHATAPP_FILES_PER_MESSAGE):
-            raise Refused(TOO_MANY.format(most, len(files)))
+        drafts = list(self.draft_files.select_for_update(of=("self",)))
+        for file in drafts:
+            file.check_ready()
+        files = [*self.preset_files, *map(PresetFile.from_draft, drafts)]
+        if len(files) > (max_files := settings.CHATAPP_FILES_PER_MESSAGE):
+            raise Refused(TOO_MANY.format(max_files, len(files)))
         before = self._preset.files if self._preset else []
-        if [_known_by(one) for one in files] == [_known_by(one) for one in before]:
-            stored = self._preset.file_set if self._preset else None
+        if [_get_identity(file) for file in files] == [_get_identity(file) for file in before]:
+            file_set = self._preset.file_set if self._preset else None
         else:
-            stored = FileSet.of(files)
+            file_set = FileSet.store(files)
         if self._preset and self._preset.owner_id != self._user.pk:
-            new = sum(one.file.size for one in drafted if one.file)
+            new = sum(draft.file.size for draft in drafts if draft.file)
             check_room(self._preset.owner, new, by=self._user)
-        self._user.attachments.filter(pk__in=[one.pk for one in drafted]).delete()
-        return stored.pk if stored else None
+        self._user.attachments.filter(pk__in=[draft.pk for draft in drafts]).delete()
+        return file_set.pk if file_set else None
 
 
-def _known_by(file: PresetFile) -> tuple[str, int]:
+def _get_identity(file: PresetFile) -> tuple[str, int]:
     return file.name, file.file_id

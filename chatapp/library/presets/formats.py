@@ -14,17 +14,17 @@ from chatapp.library.formats import MAX_SHOWN_LENGTH, entries_in, storable
 from chatapp.library.presets.forms import PresetForm
 from chatapp.models import Preset, User
 from chatapp.models.library.presets import CLOCK, Icon, PresetContent
-from chatapp.upstream.wire.chat_parameters import checked
+from chatapp.upstream.wire.chat_parameters import clean_parameters
 
 TEXTS = ("name", "icon", "description", "system_prompt")
 
 
-def exported(preset: Preset, tools: Mapping[int, str]) -> dict[str, Any]:
+def export_preset(preset: Preset, tools: Mapping[int, str]) -> dict[str, Any]:
     """Return a preset as an export has it. `tools` has the names of servers."""
-    return described(preset) | {"tools": _named(preset, tools)}
+    return describe_content(preset) | {"tools": _list_tool_names(preset, tools)}
 
 
-def described(preset: PresetContent) -> dict[str, Any]:
+def describe_content(preset: PresetContent) -> dict[str, Any]:
     """Return the content with the name of the upstream."""
     return {
         **{name: getattr(preset, name) for name in TEXTS},
@@ -34,14 +34,16 @@ def described(preset: PresetContent) -> dict[str, Any]:
         "tools": preset.tools,
         "suggestions": preset.suggestions,
         "takes_memory": preset.takes_memory,
-        "files": [one.name for one in preset.files],
+        "files": [file.name for file in preset.files],
     }
 
 
-def _named(preset: Preset, tools: Mapping[int, str]) -> list[str] | None:
+def _list_tool_names(preset: Preset, tools: Mapping[int, str]) -> list[str] | None:
     if preset.tools is None:
         return None
-    return [CLOCK if one == CLOCK else tools[one] for one in preset.tools if one in {CLOCK, *tools}]
+    return [
+        CLOCK if tool == CLOCK else tools[tool] for tool in preset.tools if tool in {CLOCK, *tools}
+    ]
 
 
 def presets_in(
@@ -52,53 +54,55 @@ def presets_in(
     contents: list[dict[str, Any]] = []
     problems: list[str] = []
     for number, entry in enumerate(entries_in(data, "presets"), 1):
-        known = entry if isinstance(entry, dict) else {}
-        label = f"“{storable(known.get('name'))[:MAX_SHOWN_LENGTH] or number}”"
-        model = _model(known, offers)
-        form = PresetForm(_as_posted(known, model, tools), user, offers, tools)
+        fields = entry if isinstance(entry, dict) else {}
+        label = f"“{storable(fields.get('name'))[:MAX_SHOWN_LENGTH] or number}”"
+        model = _model(fields, offers)
+        form = PresetForm(_build_post(fields, model, tools), user, offers, tools)
         try:
-            contents.append(_content(form, known.get("parameters", {})))
+            contents.append(_content(form, fields.get("parameters", {})))
         except ValueError as error:
             problems.append(f"{label} was left out: {error}")
             continue
-        if known.get("model") and not model:
+        if fields.get("model") and not model:
             problems.append(f"{label} has no model now, since its own isn't offered here.")
-        if known.get("files"):
+        if fields.get("files"):
             problems.append(f"{label} came without its files. Attach them to it.")
     return contents, problems
 
 
 def _content(form: PresetForm, parameters: object) -> dict[str, Any]:
     """Return the content of a preset. Raises `ValueError` with a sentence if it isn't valid."""
-    checked_parameters = checked(parameters)
+    checked_parameters = clean_parameters(parameters)
     if not form.is_valid():
         problems: list[Any] = [error for errors in form.errors.values() for error in errors]
         raise ValueError(problems[0])
     return form.content | {"parameters": checked_parameters}
 
 
-def _model(known: Mapping[str, Any], offers: Sequence[Offer]) -> str:
+def _model(fields: Mapping[str, Any], offers: Sequence[Offer]) -> str:
     """Return the model as the form has it, "" if it isn't offered."""
-    upstream, model = storable(known.get("upstream")), storable(known.get("model"))
-    fitting = [one for one in offers if one.upstream.name == upstream] or offers
-    found = (f"{one.upstream.pk}/{model}" for one in fitting if one.has(model))
-    return next(found, "")
+    upstream, model = storable(fields.get("upstream")), storable(fields.get("model"))
+    candidates = [offer for offer in offers if offer.upstream.name == upstream] or offers
+    choices = (f"{offer.upstream.pk}/{model}" for offer in candidates if offer.has(model))
+    return next(choices, "")
 
 
-def _as_posted(known: Mapping[str, Any], model: str, tools: Mapping[int, str]) -> QueryDict:
+def _build_post(fields: Mapping[str, Any], model: str, tools: Mapping[int, str]) -> QueryDict:
     """Return what a person would post for this."""
-    names, suggestions = known.get("tools"), known.get("suggestions")
+    names, suggestions = fields.get("tools"), fields.get("suggestions")
     posted = QueryDict(mutable=True)
-    posted.update({name: storable(known.get(name)) for name in TEXTS})
+    posted.update({name: storable(fields.get(name)) for name in TEXTS})
     if posted["icon"] not in Icon.values:
         posted["icon"] = Icon.SLIDERS
     posted["model"] = model
     posted["offers_all"] = "no" if isinstance(names, list) else "yes"
     keys = {CLOCK: CLOCK, **{name: str(pk) for pk, name in tools.items()}}
-    wanted = names if isinstance(names, list) else []
-    posted.setlist("tools", [keys[one] for one in map(storable, wanted) if one in keys])
+    tool_names = names if isinstance(names, list) else []
+    posted.setlist(
+        "tools", [keys[tool_name] for tool_name in map(storable, tool_names) if tool_name in keys]
+    )
     lines = suggestions if isinstance(suggestions, list) else []
     posted["suggestions"] = "\n".join(" ".join(storable(line).split()) for line in lines)
-    if known.get("takes_memory", True) is True:
+    if fields.get("takes_memory", True) is True:
         posted["takes_memory"] = "on"
     return posted

@@ -21,14 +21,14 @@ from chatapp.models.library.presets import (
     Icon,
 )
 from chatapp.text.multiline import MultilineField
-from chatapp.text.one_line import OneLine
+from chatapp.text.one_line import OneLineField
 from chatapp.upstream.wire.model_list import ListedModel
 
 MAX_MODEL_LENGTH = 200
 
 
 class PresetForm(ItemForm, ParameterForm):
-    name = OneLine(MAX_NAME_LENGTH, "A name")
+    name = OneLineField(MAX_NAME_LENGTH, "A name")
     icon = forms.ChoiceField(
         choices=Icon,
         error_messages=dict.fromkeys(["required", "invalid_choice"], "Choose an icon."),
@@ -58,14 +58,14 @@ class PresetForm(ItemForm, ParameterForm):
         preset: Preset | None = None,
     ) -> None:
         """`offers` and `tools`, the names of tool servers, are what the person may use."""
-        shown = preset or Preset()
-        super().__init__(data, initial=_shown(shown))
+        shown_preset = preset or Preset()
+        super().__init__(data, initial=_build_initial(shown_preset))
         self.user, self.preset, self.offers = user, preset, offers
         self.attached = FilesForm(data, user, preset)
         self._tools: dict[str, int | str] = {CLOCK: CLOCK, **{str(pk): pk for pk in tools}}
-        self._tools_before = shown.tools or []
+        self._tools_before = shown_preset.tools or []
         # Those that this person may not use, or that were deleted, are kept as they are.
-        self.other_tools = [one for one in self._tools_before if one not in self._tools.values()]
+        self.other_tools = [tool for tool in self._tools_before if tool not in self._tools.values()]
         field = self.fields["tools"]
         assert isinstance(field, forms.MultipleChoiceField)
         names = [(str(pk), name) for pk, name in tools.items()]
@@ -84,26 +84,26 @@ class PresetForm(ItemForm, ParameterForm):
             return self.preset.upstream_id, self.preset.model
         if not value:
             return None, ""
-        named, _, model = value.partition("/")
-        upstream = parse_pk(named)
+        upstream_id, _, model = value.partition("/")
+        upstream = parse_pk(upstream_id)
         if not upstream or not model.isprintable() or not 0 < len(model) <= MAX_MODEL_LENGTH:
             raise forms.ValidationError("Choose one of these models.")
         try:
-            Upstream.offering(ModelChoice(upstream, model), self.user.pk)
+            Upstream.get_for_choice(ModelChoice(upstream, model), self.user.pk)
         except Refused as refused:
             raise forms.ValidationError(str(refused)) from None
         return upstream, model
 
     def clean_suggestions(self) -> list[str]:
         lines = [" ".join(line.split()) for line in self.cleaned_data["suggestions"].split("\n")]
-        found = [line for line in lines if line]
-        if len(found) > MAX_SUGGESTIONS:
+        suggestions = [line for line in lines if line]
+        if len(suggestions) > MAX_SUGGESTIONS:
             raise forms.ValidationError(f"There can be {MAX_SUGGESTIONS} suggestions at most.")
-        if any(len(line) > MAX_SUGGESTION_LENGTH for line in found):
+        if any(len(line) > MAX_SUGGESTION_LENGTH for line in suggestions):
             raise forms.ValidationError(
                 f"A suggestion has at most {MAX_SUGGESTION_LENGTH} characters."
             )
-        return found
+        return suggestions
 
     def clean(self) -> None:
         super().clean()
@@ -130,29 +130,29 @@ class PresetForm(ItemForm, ParameterForm):
     @property
     def _chosen_tools(self) -> list[int | str]:
         """The tools, those that the preset has already in their order."""
-        chosen = {*(self._tools[one] for one in self.cleaned_data["tools"]), *self.other_tools}
+        chosen = {*(self._tools[tool] for tool in self.cleaned_data["tools"]), *self.other_tools}
         return sorted(chosen, key=[*self._tools_before, *self._tools.values()].index)
 
     @property
     def models(self) -> list[tuple[str, list[tuple[str, str]]]]:
         """The choices of a model by the names of the upstreams."""
-        found = [
+        choices_by_upstream = [
             (offer.upstream.name, [(value, _name(model)) for value, model in offer.choices])
             for offer in self.offers
             if offer.models
         ]
-        offered = {value for _, choices in found for value, _ in choices}
+        offered = {value for _, choices in choices_by_upstream for value, _ in choices}
         if self.preset and (before := _value(self.preset)) and before not in offered:
-            found.insert(0, ("", [(before, model_in_words(self.preset))]))
-        return found
+            choices_by_upstream.insert(0, ("", [(before, model_in_words(self.preset))]))
+        return choices_by_upstream
 
 
-def _shown(preset: Preset) -> dict[str, object]:
-    return ParameterForm.shown(preset.system_prompt, preset.parameters) | {
+def _build_initial(preset: Preset) -> dict[str, object]:
+    return ParameterForm.build_initial(preset.system_prompt, preset.parameters) | {
         **{name: getattr(preset, name) for name in ("name", "icon", "description", "takes_memory")},
         "model": _value(preset),
         "offers_all": "yes" if preset.tools is None else "no",
-        "tools": [str(one) for one in preset.tools or ()],
+        "tools": [str(tool) for tool in preset.tools or ()],
         "suggestions": "\n".join(preset.suggestions),
         "opened": preset.version,
     }

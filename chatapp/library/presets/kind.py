@@ -1,4 +1,4 @@
-"""What is particular to presets among the pages of the library."""
+"""Presets as a kind of item in the pages of the library."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -7,21 +7,21 @@ from asgiref.sync import async_to_sync
 from django import forms
 from django.db.models import Q, QuerySet
 
-from chatapp.catalogue import Offer, open_to
+from chatapp.catalogue import Offer, filter_permitted_offers
 from chatapp.library import saving
 from chatapp.library.kinds import Kind
-from chatapp.library.presets.formats import exported, presets_in
+from chatapp.library.presets.formats import export_preset, presets_in
 from chatapp.library.presets.forms import PresetForm
-from chatapp.library.presets.words import in_words
+from chatapp.library.presets.words import describe_in_words
 from chatapp.models import (
+    ChatNotFound,
     ChatSettings,
     Conversation,
-    NotHere,
     Preset,
     ToolServer,
     Upstream,
     User,
-    permitted,
+    load_model_access,
 )
 from chatapp.models.library.file_sets import check_room_for_sets
 from chatapp.models.library.presets import MAX_NAME_LENGTH, MAX_PRESETS
@@ -60,7 +60,7 @@ class Presets(Kind[Preset]):
         return Preset.objects.filter(is_named).select_related("owner").only(*LISTED)
 
     def form(self, user: User, data: Any, item: Preset | None = None) -> PresetForm:
-        return PresetForm(data, user, offers_to(user), tools_of(user), item)
+        return PresetForm(data, user, offers_to(user), get_tool_names(user), item)
 
     def initial(self, user: User, query: Mapping[str, str]) -> Mapping[str, Any]:
         """Fill in what is set for a chat of the person's, named by `chat`."""
@@ -68,21 +68,21 @@ class Presets(Kind[Preset]):
         if not form.is_valid():
             return {}
         try:
-            chat = Conversation.own(user, form.cleaned_data["chat"])
-        except NotHere:
+            chat = Conversation.get_own(user, form.cleaned_data["chat"])
+        except ChatNotFound:
             return {}
-        settings = ChatSettings.of(chat)
+        settings = ChatSettings.for_conversation(chat)
         if not settings.is_readable(user):
             return {}
-        shown = PresetForm.shown(settings.instructions, settings.sent_parameters)
-        return shown | {"name": chat.title[:MAX_NAME_LENGTH]}
+        initial_values = PresetForm.build_initial(settings.instructions, settings.sent_parameters)
+        return initial_values | {"name": chat.title[:MAX_NAME_LENGTH]}
 
     def read_context(self, user: User, item: Preset, may_read: bool) -> Mapping[str, Any]:
-        parts = in_words(item, tools_of(user))
+        parts = describe_in_words(item, get_tool_names(user))
         hidden = {"Name", "Icon", "Description"}
-        shown = parts.keys() - hidden if may_read else {"Model", "Suggestions"}
+        visible_parts = parts.keys() - hidden if may_read else {"Model", "Suggestions"}
         return {
-            "parts": {name: parts[name] for name in parts if name in shown and parts[name]},
+            "parts": {name: parts[name] for name in parts if name in visible_parts and parts[name]},
             "files": item.files if may_read else [],
         }
 
@@ -90,22 +90,26 @@ class Presets(Kind[Preset]):
         listed = ("number", "created_at", "author__username", "name", "target")
         return super().versions(item).only(*listed)
 
-    def fitted(self, owner: User, contents: Sequence[Mapping[str, Any]]) -> Sequence[Any]:
-        check_room_for_sets(owner, {one.get("file_set_id") for one in contents})
+    def adapt_contents(self, owner: User, contents: Sequence[Mapping[str, Any]]) -> Sequence[Any]:
+        check_room_for_sets(owner, {content.get("file_set_id") for content in contents})
         return contents
 
-    def exported(self, user: User, items: Iterable[Preset]) -> list[dict[str, Any]]:
-        tools = tools_of(user)
-        return [exported(one, tools) for one in items]
+    def export_items(self, user: User, items: Iterable[Preset]) -> list[dict[str, Any]]:
+        tools = get_tool_names(user)
+        return [export_preset(preset, tools) for preset in items]
 
-    def imported(self, user: User, data: bytes) -> Sequence[str]:
-        contents, problems = presets_in(data, user, offers_to(user), tools_of(user))
-        made = len(saving.add(self, user, contents))
-        told = ["1 preset was imported." if made == 1 else f"{made} presets were imported."]
-        told += problems[:NAMED]
+    def import_items(self, user: User, data: bytes) -> Sequence[str]:
+        contents, problems = presets_in(data, user, offers_to(user), get_tool_names(user))
+        added_count = len(saving.add(self, user, contents))
+        sentences = [
+            "1 preset was imported."
+            if added_count == 1
+            else f"{added_count} presets were imported."
+        ]
+        sentences += problems[:NAMED]
         if (more := len(problems) - NAMED) > 0:
-            told.append(f"{more} more could not be taken as they are.")
-        return told
+            sentences.append(f"{more} more could not be taken as they are.")
+        return sentences
 
 
 PRESETS = Presets()
@@ -114,12 +118,12 @@ PRESETS = Presets()
 def offers_to(user: User) -> list[Offer]:
     """Return the models that the person may choose."""
     upstreams = list(Upstream.objects.filter(enabled=True))
-    offers = worker().catalogue.known_offers(upstreams)
+    offers = worker().catalogue.get_cached_offers(upstreams)
     if offers is None:
         offers = async_to_sync(worker().catalogue.offers)(upstreams=upstreams)
-    return open_to(offers, permitted(user.pk))
+    return filter_permitted_offers(offers, load_model_access(user.pk))
 
 
-def tools_of(user: User) -> dict[int, str]:
+def get_tool_names(user: User) -> dict[int, str]:
     """Return the names of the tool servers that the person may use."""
-    return {one.pk: one.name for one in ToolServer.all_enabled(user.pk) if one.is_open}
+    return {server.pk: server.name for server in ToolServer.all_enabled(user.pk) if server.is_open}

@@ -18,7 +18,7 @@ from chatapp.upstream.wire.chat_parameters import (
     MAX_JSON,
     NO_EFFORT,
     InvalidParameters,
-    checked,
+    clean_parameters,
 )
 from chatapp.upstream.wire.composer_parameters import NAMES
 
@@ -54,7 +54,7 @@ class StopField(forms.CharField):
     r"""Stop sequences, one per line, in which `\n`, `\r`, `\t` and `\\` are escapes."""
 
     ESCAPES = {"\\n": "\n", "\\r": "\r", "\\t": "\t", "\\\\": "\\"}
-    ESCAPED = {ord(one): escape for escape, one in ESCAPES.items()}
+    ESCAPE_TABLE = {ord(character): escape for escape, character in ESCAPES.items()}
     widget = forms.Textarea
 
     def __init__(self) -> None:
@@ -62,13 +62,17 @@ class StopField(forms.CharField):
 
     def prepare_value(self, value: Any) -> Any:
         is_list = isinstance(value, list)
-        return "\n".join(one.translate(self.ESCAPED) for one in value) if is_list else value
+        return (
+            "\n".join(sequence.translate(self.ESCAPE_TABLE) for sequence in value)
+            if is_list
+            else value
+        )
 
     def clean(self, value: Any) -> Any:
         lines = re.split(r"[\r\n]+", super().clean(value))
-        return [re.sub(r"\\[nrt\\]", self._meant, line) for line in lines if line]
+        return [re.sub(r"\\[nrt\\]", self._unescape, line) for line in lines if line]
 
-    def _meant(self, escape: re.Match[str]) -> str:
+    def _unescape(self, escape: re.Match[str]) -> str:
         return self.ESCAPES[escape[0]]
 
 
@@ -117,48 +121,50 @@ class ParameterForm(forms.Form):
     parameters: Mapping[str, object]
 
     @property
-    def chosen(self) -> dict[str, object]:
-        """What the composer's controls say; None unsets a parameter."""
+    def control_values(self) -> dict[str, object]:
+        """The values of the composer's controls; None unsets a parameter."""
         return {name: self.parameters.get(name) for name in NAMES if name in self.data}
 
     @classmethod
     def of(cls, system_prompt: str, parameters: Mapping[str, object]) -> "ParameterForm":
         """Return a form that shows these."""
-        return cls(initial=cls.shown(system_prompt, parameters))
+        return cls(initial=cls.build_initial(system_prompt, parameters))
 
     @staticmethod
-    def shown(system_prompt: str, parameters: Mapping[str, object]) -> dict[str, object]:
+    def build_initial(system_prompt: str, parameters: Mapping[str, object]) -> dict[str, object]:
         """Return the initial values that show these."""
-        shown = {"system_prompt": system_prompt, **parameters}
-        wanted = parameters.get("response_format")
-        if isinstance(wanted, Mapping):
-            shown |= {**wanted, "response_format": wanted["type"]}
-        return shown
+        initial_values = {"system_prompt": system_prompt, **parameters}
+        response_format = parameters.get("response_format")
+        if isinstance(response_format, Mapping):
+            initial_values |= {**response_format, "response_format": response_format["type"]}
+        return initial_values
 
     def clean(self) -> None:
         clean = self.cleaned_data
-        wanted = {name: clean.get(name) for name in LABELS}
-        if chosen := clean.get("response_format"):
-            parts = ("schema", "strict") if chosen == "json_schema" else ()
-            given = {name: clean[name] for name in parts if clean.get(name) is not None}
-            wanted["response_format"] = {"type": chosen, **given}
+        values = {name: clean.get(name) for name in LABELS}
+        if format_type := clean.get("response_format"):
+            parts = ("schema", "strict") if format_type == "json_schema" else ()
+            format_parts = {name: clean[name] for name in parts if clean.get(name) is not None}
+            values["response_format"] = {"type": format_type, **format_parts}
         try:
-            self.parameters = checked(wanted)
+            self.parameters = clean_parameters(values)
         except InvalidParameters as invalid:
             for name, sentence in invalid.errors.items():
-                shown = "schema" if "schema" in sentence and name == "response_format" else name
-                if shown not in self.errors:
-                    self.add_error(shown or None, sentence)
+                field_name = (
+                    "schema" if "schema" in sentence and name == "response_format" else name
+                )
+                if field_name not in self.errors:
+                    self.add_error(field_name or None, sentence)
 
     @property
     def has_parameters(self) -> bool:
         """Whether any parameter is set or wrong."""
-        return self._has(LABELS)
+        return self._has_any(LABELS)
 
     @property
     def has_more(self) -> bool:
         """Whether something under “More parameters” is set or has an error."""
-        return self._has(MORE)
+        return self._has_any(MORE)
 
-    def _has(self, names: Iterable[str]) -> bool:
+    def _has_any(self, names: Iterable[str]) -> bool:
         return any(self[name].value() not in (None, "") or self[name].errors for name in names)

@@ -8,8 +8,8 @@ from django.shortcuts import get_object_or_404
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from chatapp.library.presets.kind import PRESETS, tools_of
-from chatapp.library.presets.words import changes, in_words
+from chatapp.library.presets.kind import PRESETS, get_tool_names
+from chatapp.library.presets.words import changes, describe_in_words
 from chatapp.library.versions import MAX_NUMBER
 from chatapp.models import User
 from chatapp.models.library.sharing import Level
@@ -21,18 +21,20 @@ from chatapp.models.library.sharing import Level
 def version(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
     """Show a version, and what it changed."""
     assert isinstance(request.user, User)
-    found = PRESETS.find(request.user, pk, Level.READ)
-    stored = found.versions.select_related("author", "upstream")
-    shown = get_object_or_404(stored, number=min(number, MAX_NUMBER))
-    before = stored.filter(number__lt=shown.number).first()
-    tools = tools_of(request.user)
+    preset = PRESETS.find(request.user, pk, Level.READ)
+    versions = preset.versions.select_related("author", "upstream")
+    preset_version = get_object_or_404(versions, number=min(number, MAX_NUMBER))
+    before = versions.filter(number__lt=preset_version.number).first()
+    tools = get_tool_names(request.user)
     context = {
-        "item": found,
-        "version": shown,
+        "item": preset,
+        "version": preset_version,
         "before": before,
-        "files": shown.files,
-        "changes": changes(before, shown, tools) if before else [],
-        "parts": {name: text for name, text in in_words(shown, tools).items() if text},
-        "may_change": found.level_of(request.user) == Level.EDIT,
+        "files": preset_version.files,
+        "changes": changes(before, preset_version, tools) if before else [],
+        "parts": {
+            name: text for name, text in describe_in_words(preset_version, tools).items() if text
+        },
+        "may_change": preset.find_level(request.user) == Level.EDIT,
     }
     return PRESETS.render(request, "version", context)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from chatapp.catalogue import name_of
+from chatapp.catalogue import get_display_name
 from chatapp.models.library.file_sets import PresetFile
 from chatapp.models.library.presets import CLOCK, PresetContent
 from chatapp.text.differences import Kind, Piece, differences
@@ -23,7 +23,7 @@ class Change:
 
 def changes(before: PresetContent, after: PresetContent, tools: Mapping[int, str]) -> list[Change]:
     """Return what is different, the files last. `tools` has the names of tool servers."""
-    old, new = in_words(before, tools), in_words(after, tools)
+    old, new = describe_in_words(before, tools), describe_in_words(after, tools)
     changed = [
         Change(label, differences(old[label], new[label]))
         for label in old
@@ -36,13 +36,13 @@ def changes(before: PresetContent, after: PresetContent, tools: Mapping[int, str
 
 def _differences_of_files(before: list[PresetFile], after: list[PresetFile]) -> list[Piece]:
     """Return the names of removed and added files; one with another content is both."""
-    old = {(one.name, one.file_id): Kind.REMOVED for one in before}
-    new = {(one.name, one.file_id): Kind.ADDED for one in after}
+    old = {(file.name, file.file_id): Kind.REMOVED for file in before}
+    new = {(file.name, file.file_id): Kind.ADDED for file in after}
     kinds = {**old, **new} | dict.fromkeys(old.keys() & new.keys(), Kind.SAME)
     return [Piece(kind, f"{name}\n") for (name, _), kind in kinds.items()]
 
 
-def in_words(content: PresetContent, tools: Mapping[int, str]) -> dict[str, str]:
+def describe_in_words(content: PresetContent, tools: Mapping[int, str]) -> dict[str, str]:
     """Return each part of the content by its label."""
     return {
         "Name": content.name,
@@ -53,7 +53,7 @@ def in_words(content: PresetContent, tools: Mapping[int, str]) -> dict[str, str]
         "Parameters": "\n".join(_parameters(content.parameters)),
         "Tools": tools_in_words(content, tools),
         "Suggestions": "\n".join(content.suggestions),
-        FILES: "\n".join(one.name for one in content.files),
+        FILES: "\n".join(file.name for file in content.files),
         "What models know about you": "Sent too" if content.takes_memory else "Not sent",
     }
 
@@ -61,24 +61,26 @@ def in_words(content: PresetContent, tools: Mapping[int, str]) -> dict[str, str]
 def model_in_words(content: PresetContent) -> str:
     if not content.model:
         return "Each person's choice"
-    name = name_of(content.upstream, content.model)
+    name = get_display_name(content.upstream, content.model)
     return name if content.upstream_id else f"{name}, which is no longer offered"
 
 
 def tools_in_words(content: PresetContent, tools: Mapping[int, str]) -> str:
     if content.tools is None:
         return "All that are offered"
-    named = [CLOCK_NAME if one == CLOCK else tools.get(one, UNKNOWN_TOOL) for one in content.tools]
-    return ", ".join(named) or "None"
+    names = [
+        CLOCK_NAME if tool == CLOCK else tools.get(tool, UNKNOWN_TOOL) for tool in content.tools
+    ]
+    return ", ".join(names) or "None"
 
 
 def _parameters(parameters: Mapping[str, Any]) -> Iterator[str]:
     for name, label in PARAMETER_NAMES.items():
         if name in parameters:
-            yield f"{label}: {_shown(parameters[name])}"
+            yield f"{label}: {_format_value(parameters[name])}"
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, str | int | float):

@@ -1,4 +1,4 @@
-"""What the message box needs: the list that a slash opens, and the text of a prompt.
+"""Prompts for the message box: the list that a slash opens, and the text of a prompt.
 
 The page gets the index of all prompts once and filters it by itself. A prompt's text is asked for
 when the person chooses it, so that it is the present one, and only if it is still open to them.
@@ -23,8 +23,8 @@ from chatapp.library.prompts.commands import COMMANDS
 from chatapp.library.prompts.forms import FillForm
 from chatapp.library.prompts.kind import PROMPTS
 from chatapp.models import RememberedValues, SavedPrompt, User
-from chatapp.sessions.time_zones import zone_of
-from chatapp.text.blanks import Blank, Kind, blanks_of, fill
+from chatapp.sessions.time_zones import parse_time_zone
+from chatapp.text.blanks import Blank, Kind, fill, find_blanks
 
 PREVIEW = 200  # characters
 MAX_LISTED = 10_000  # prompts
@@ -64,15 +64,15 @@ def commands(request: HttpRequest) -> HttpResponse:
 def use(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Return a prompt's text as JSON, or the dialog that asks for its blanks."""
     assert isinstance(request.user, User)
-    found = PROMPTS.find(request.user, pk)
-    now = datetime.now(zone_of(request.COOKIES.get("utc-offset", "")))
-    known = automatic_values(request.user, now)
-    if blanks := _asked(found, known):
-        remembered = RememberedValues.of(request.user, found)
+    prompt = PROMPTS.find(request.user, pk)
+    now = datetime.now(parse_time_zone(request.COOKIES.get("utc-offset", "")))
+    automatic = automatic_values(request.user, now)
+    if blanks := _find_open_blanks(prompt, automatic):
+        remembered = RememberedValues.get_values(request.user, prompt)
         form = FillForm(None, blanks, remembered, f"{now:%Y-%m-%d}")
-        context = {"prompt": found, "form": form, "clipboard": _clipboard(blanks)}
+        context = {"prompt": prompt, "form": form, "clipboard": _clipboard(blanks)}
         return render(request, "library/prompts/_fill.html", context)
-    return JsonResponse({"text": fill(found.text, known)})
+    return JsonResponse({"text": fill(prompt.text, automatic)})
 
 
 @require_POST
@@ -80,18 +80,18 @@ def use(request: HttpRequest, pk: UUID) -> HttpResponse:
 def fill_in(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Return the text with the posted values, and remember these for the next time."""
     assert isinstance(request.user, User)
-    found = PROMPTS.find(request.user, pk)
-    now = datetime.now(zone_of(request.COOKIES.get("utc-offset", "")))
-    known = automatic_values(request.user, now)
-    form = FillForm(request.POST, _asked(found, known), {}, "")
+    prompt = PROMPTS.find(request.user, pk)
+    now = datetime.now(parse_time_zone(request.COOKIES.get("utc-offset", "")))
+    automatic = automatic_values(request.user, now)
+    form = FillForm(request.POST, _find_open_blanks(prompt, automatic), {}, "")
     if not form.is_valid():
         problems: list[Any] = [error for errors in form.errors.values() for error in errors]
         return HttpResponse(str(problems[0]), status=422, content_type="text/plain")
     values = form.values
-    kept = {name: value for name, value in values.items() if name != CLIPBOARD}
-    if kept and "temporary" not in request.POST:
-        RememberedValues.remember(request.user, found, kept)
-    return JsonResponse({"text": fill(found.text, {**values, **known})})
+    remembered = {name: value for name, value in values.items() if name != CLIPBOARD}
+    if remembered and "temporary" not in request.POST:
+        RememberedValues.remember(request.user, prompt, remembered)
+    return JsonResponse({"text": fill(prompt.text, {**values, **automatic})})
 
 
 @require_POST
@@ -103,10 +103,13 @@ def forget(request: HttpRequest) -> HttpResponse:
     return redirect("prompts")
 
 
-def _asked(prompt: SavedPrompt, known: Mapping[str, str]) -> list[Blank]:
+def _find_open_blanks(prompt: SavedPrompt, automatic: Mapping[str, str]) -> list[Blank]:
     """Return the blanks that are not filled in by themselves."""
-    asked = [blank for blank in blanks_of(prompt.text) if blank.name not in known]
-    return [Blank(CLIPBOARD, Kind.LINES) if one.name == CLIPBOARD else one for one in asked]
+    open_blanks = [blank for blank in find_blanks(prompt.text) if blank.name not in automatic]
+    return [
+        Blank(CLIPBOARD, Kind.LINES) if open_blank.name == CLIPBOARD else open_blank
+        for open_blank in open_blanks
+    ]
 
 
 def _clipboard(blanks: list[Blank]) -> str:

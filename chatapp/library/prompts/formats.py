@@ -30,7 +30,7 @@ def prompts_in(data: bytes) -> tuple[list[dict[str, str]], list[str]]:
         raise Unreadable(
             f"This file has {len(entries):,} prompts, and you can have {MAX_PROMPTS:,} at most."
         )
-    found: dict[tuple[str, ...], dict[str, str]] = {}
+    contents: dict[tuple[str, ...], dict[str, str]] = {}
     problems: list[str] = []
     for number, entry in enumerate(entries, 1):
         content = _content(entry)
@@ -38,15 +38,15 @@ def prompts_in(data: bytes) -> tuple[list[dict[str, str]], list[str]]:
             title = " ".join(content["title"].split()) or f"number {number}"
             problems.append(f"“{title[:MAX_SHOWN_LENGTH]}” {problem}")
         else:
-            found[tuple(content.values())] = content
-    return list(found.values()), problems
+            contents[tuple(content.values())] = content
+    return list(contents.values()), problems
 
 
 def _content(entry: Any) -> dict[str, str]:
-    known = entry if isinstance(entry, dict) else {}
-    command = storable(known.get("command")).strip().removeprefix("/").lower()
-    title = storable(known.get("title")) or storable(known.get("name")) or command
-    text = storable(known.get("text")) or storable(known.get("content"))
+    fields = entry if isinstance(entry, dict) else {}
+    command = storable(fields.get("command")).strip().removeprefix("/").lower()
+    title = storable(fields.get("title")) or storable(fields.get("name")) or command
+    text = storable(fields.get("text")) or storable(fields.get("content"))
     is_command = len(command) <= MAX_COMMAND_LENGTH and COMMAND.fullmatch(command)
     return {
         "title": " ".join(title.split()),

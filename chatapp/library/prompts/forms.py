@@ -17,7 +17,7 @@ from chatapp.models.library.prompts import (
 )
 from chatapp.text.blanks import Blank, Kind, find_mistakes, has_more_blanks_than
 from chatapp.text.multiline import MultilineField
-from chatapp.text.one_line import OneLine
+from chatapp.text.one_line import OneLineField
 
 MAX_VALUE_LENGTH = 20_000  # characters in a blank
 MAX_REMARKS = 3
@@ -28,7 +28,7 @@ NO_BLANK = (
 
 
 class PromptForm(ItemForm):
-    title = OneLine(MAX_TITLE_LENGTH, "A title")
+    title = OneLineField(MAX_TITLE_LENGTH, "A title")
     command = forms.CharField(
         required=False,
         help_text="Type a slash and this in the message box to find the prompt, for example "
@@ -77,7 +77,7 @@ class PromptForm(ItemForm):
     @property
     def remarks(self) -> Sequence[str]:
         mistakes = find_mistakes(self.cleaned_data["text"])[:MAX_REMARKS]
-        return [NO_BLANK.format(shorten(one, 80)) for one in mistakes]
+        return [NO_BLANK.format(shorten(mistake, 80)) for mistake in mistakes]
 
     @property
     def content(self) -> dict[str, str]:
@@ -122,7 +122,7 @@ def _field(blank: Blank) -> forms.Field:
     label = blank.name[0].upper() + blank.name[1:].replace("_", " ")
     options: dict[str, Any] = {"label": label, "required": blank.is_required}
     if blank.kind is Kind.CHOICE:
-        choices = [(one, one) for one in blank.options]
+        choices = [(option, option) for option in blank.options]
         return forms.ChoiceField(choices=choices, **options)
     kind = FillForm.WIDGETS.get(blank.kind, "text")
     attributes = {"placeholder": blank.placeholder, "dir": "auto", "autocomplete": "off"}

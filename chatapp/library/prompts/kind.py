@@ -1,4 +1,4 @@
-"""What is particular to prompts among the pages of the library."""
+"""Prompts as a kind of item in the pages of the library."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -40,27 +40,32 @@ class Prompts(Kind[SavedPrompt]):
     def form(self, user: User, data: Any, item: SavedPrompt | None = None) -> PromptForm:
         return PromptForm(data, user, item)
 
-    def fitted(self, owner: User, contents: Sequence[Mapping[str, Any]]) -> Sequence[Any]:
+    def adapt_contents(self, owner: User, contents: Sequence[Mapping[str, Any]]) -> Sequence[Any]:
         """Number the commands that the owner or an earlier prompt has."""
         commands = FreeCommands(SavedPrompt.objects.owned_by(owner))
-        return [{**one, "command": commands.take(one["command"])} for one in contents]
+        return [
+            {**content, "command": commands.reserve(content["command"])} for content in contents
+        ]
 
-    def exported(self, user: User, items: Iterable[SavedPrompt]) -> list[dict[str, Any]]:
-        return [one.content for one in items]
+    def export_items(self, user: User, items: Iterable[SavedPrompt]) -> list[dict[str, Any]]:
+        return [prompt.content for prompt in items]
 
-    def imported(self, user: User, data: bytes) -> Sequence[str]:
-        found, problems = prompts_in(data)
-        own = {(one.title, one.text) for one in SavedPrompt.objects.owned_by(user)}
-        unknown = [one for one in found if (one["title"], one["text"]) not in own]
-        saving.check_number(self, user, len(unknown))
-        for start in range(0, len(unknown), IMPORTED_AT_ONCE):
+    def import_items(self, user: User, data: bytes) -> Sequence[str]:
+        entries, problems = prompts_in(data)
+        own = {(prompt.title, prompt.text) for prompt in SavedPrompt.objects.owned_by(user)}
+        new_entries = [entry for entry in entries if (entry["title"], entry["text"]) not in own]
+        saving.check_number(self, user, len(new_entries))
+        for start in range(0, len(new_entries), IMPORTED_AT_ONCE):
             try:
-                saving.add(self, user, unknown[start : start + IMPORTED_AT_ONCE])
+                saving.add(self, user, new_entries[start : start + IMPORTED_AT_ONCE])
             except Refused as refused:
                 if not start:
                     raise
-                return [*_told(start, len(found) - len(unknown), problems), str(refused)]
-        return _told(len(unknown), len(found) - len(unknown), problems)
+                return [
+                    *_summarise_import(start, len(entries) - len(new_entries), problems),
+                    str(refused),
+                ]
+        return _summarise_import(len(new_entries), len(entries) - len(new_entries), problems)
 
 
 PROMPTS = Prompts()
@@ -73,7 +78,7 @@ class FreeCommands:
         self._taken = set(prompts.values_list("command", flat=True))
         self._numbers: dict[str, int] = {}  # the last one given to each command
 
-    def take(self, command: str) -> str:
+    def reserve(self, command: str) -> str:
         """Return the command, or the first one with a number that is not taken."""
         if not command:
             return ""
@@ -86,15 +91,17 @@ class FreeCommands:
         return free
 
 
-def _told(imported: int, known: int, problems: Sequence[str]) -> Sequence[str]:
-    told = [f"{_counted(imported)} imported."]
-    if known:
-        told.append(f"{_counted(known)} there already.")
+def _summarise_import(
+    imported_count: int, known_count: int, problems: Sequence[str]
+) -> Sequence[str]:
+    sentences = [f"{_format_count(imported_count)} imported."]
+    if known_count:
+        sentences.append(f"{_format_count(known_count)} there already.")
     if problems:
-        told.append(f"{_counted(len(problems))} left out: {'; '.join(problems[:NAMED])}")
-        told[-1] += "; and others." if len(problems) > NAMED else "."
-    return told
+        sentences.append(f"{_format_count(len(problems))} left out: {'; '.join(problems[:NAMED])}")
+        sentences[-1] += "; and others." if len(problems) > NAMED else "."
+    return sentences
 
 
-def _counted(count: int) -> str:
+def _format_count(count: int) -> str:
     return "1 prompt was" if count == 1 else f"{count:,} prompts were"

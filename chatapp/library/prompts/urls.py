@@ -4,10 +4,10 @@ from django.urls import path
 
 from chatapp.library.prompts import composer
 from chatapp.library.prompts.kind import PROMPTS
-from chatapp.library.urls import urls_of
+from chatapp.library.urls import build_urls
 
 urlpatterns = [
-    *urls_of(PROMPTS),
+    *build_urls(PROMPTS),
     path("index/", composer.index, name="prompt-index"),
     path("commands/", composer.commands, name="prompt-commands"),
     path("forget/", composer.forget, name="forget-values"),

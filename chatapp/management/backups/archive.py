@@ -1,7 +1,8 @@
 """The archive: a zip file with members and a manifest that has the size and SHA-256 of each.
 
-An archive is untrusted until `verified` has read all of it. It refuses an archive that is truncated
-or altered, a member that is missing in the manifest, and a name that leads out of the directory.
+An archive is untrusted until `open_verified` has read all of it. It refuses an archive that is
+truncated or altered, a member that is missing in the manifest, and a name that leads out of the
+directory.
 """
 
 import hashlib
@@ -102,12 +103,12 @@ class Archive:
 
     def _check_members(self) -> None:
         expected = self.manifest.members
-        found = {info.filename: info.file_size for info in self._zip.infolist()}
-        found.pop(MANIFEST)
+        actual_sizes = {info.filename: info.file_size for info in self._zip.infolist()}
+        actual_sizes.pop(MANIFEST)
         invalid = [name for name in expected if name != DATABASE and not _is_valid_name(name)]
         sizes = {name: member.size for name, member in expected.items()}
-        has_duplicates = len(self._zip.namelist()) != len(found) + 1
-        if found != sizes or has_duplicates or invalid or DATABASE not in expected:
+        has_duplicates = len(self._zip.namelist()) != len(actual_sizes) + 1
+        if actual_sizes != sizes or has_duplicates or invalid or DATABASE not in expected:
             raise BadZipFile("members and manifest differ")
 
     @property
@@ -122,12 +123,12 @@ class Archive:
 
     def chunks(self, name: str) -> Iterator[bytes]:
         with self._zip.open(name) as member:
-            yield from chunks_of(member)
+            yield from read_chunks(member)
 
     def verify(self, progress: Progress) -> None:
         for name, member in self.manifest.members.items():
             digest = hashlib.sha256()
-            for chunk in progress.counted(self.chunks(name)):
+            for chunk in progress.count_bytes(self.chunks(name)):
                 digest.update(chunk)
             if digest.hexdigest() != member.sha256:
                 raise BadZipFile(f"{name} differs from the manifest")
@@ -137,7 +138,7 @@ class Archive:
         write(target, self.chunks(name))
 
 
-def chunks_of(stream: IO[bytes]) -> Iterator[bytes]:
+def read_chunks(stream: IO[bytes]) -> Iterator[bytes]:
     while chunk := stream.read(CHUNK_BYTES):
         yield chunk
 
@@ -161,7 +162,7 @@ def _is_valid_name(name: str) -> bool:
 
 
 @contextmanager
-def verified(file: Path, progress: Progress) -> Iterator[Archive]:
+def open_verified(file: Path, progress: Progress) -> Iterator[Archive]:
     """Open an archive and verify all of it. Raises `CommandError` if it is damaged."""
     try:
         stream = file.open("rb")

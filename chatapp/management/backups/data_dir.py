@@ -22,11 +22,13 @@ FAILED_UPGRADE = PurePath("failed-upgrade.json")
 def files() -> Iterator[PurePath]:
     """Yield the files to back up, as paths relative to DATA_DIR."""
     for folder, folders, names in os.walk(settings.DATA_DIR, followlinks=True):
-        here = Path(folder)
-        folders[:] = [name for name in folders if is_kept((here / name).relative_to(_root()))]
+        folder_path = Path(folder)
+        folders[:] = [
+            name for name in folders if is_kept((folder_path / name).relative_to(_root()))
+        ]
         for name in sorted(names):
-            path = (here / name).relative_to(_root())
-            if is_kept(path) and (here / name).is_file():
+            path = (folder_path / name).relative_to(_root())
+            if is_kept(path) and (folder_path / name).is_file():
                 yield path
 
 

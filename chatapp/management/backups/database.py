@@ -1,4 +1,4 @@
-"""What SQLite and PostgreSQL backups share: the snapshot, and checks of row counts."""
+"""Common parts of SQLite and PostgreSQL backups: the snapshot, and checks of row counts."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -25,14 +25,14 @@ class Snapshot:
     chunks: Iterator[bytes]
 
 
-def counted(execute: Execute, tables: Iterable[str]) -> dict[str, int]:
+def count_rows(execute: Execute, tables: Iterable[str]) -> dict[str, int]:
     return {
         table: execute(f'SELECT count(*) FROM "{table}"').fetchone()[0]  # noqa: S608 - names from the database
         for table in sorted(tables)
     }
 
 
-def applied(execute: Execute, tables: Iterable[str]) -> list[str]:
+def read_migrations(execute: Execute, tables: Iterable[str]) -> list[str]:
     if "django_migrations" not in tables:
         raise CommandError("There is nothing to back up: the database has no tables yet.")
     rows = execute("SELECT app, name FROM django_migrations ORDER BY id").fetchall()
@@ -49,11 +49,13 @@ def audit_head(execute: Execute, tables: Iterable[str]) -> str:
 
 def refuse_rows(rows: Mapping[str, int], remedy: str) -> None:
     """Raise `CommandError` if a table has rows that `migrate` didn't create."""
-    held = [f"{count} in {table}" for table, count in rows.items() if count and table not in SEEDED]
-    if held:
+    filled_tables = [
+        f"{count} in {table}" for table, count in rows.items() if count and table not in SEEDED
+    ]
+    if filled_tables:
         raise CommandError(
-            f"This installation is not empty (rows: {', '.join(held)}). Nothing was changed. "
-            f"{remedy}"
+            f"This installation is not empty (rows: {', '.join(filled_tables)}). "
+            f"Nothing was changed. {remedy}"
         )
 
 

@@ -17,8 +17,8 @@ from chatapp.management.backups.archive import (
     FORMAT,
     ArchiveWriter,
     Manifest,
-    chunks_of,
     new_archive,
+    read_chunks,
 )
 from chatapp.management.backups.progress import Progress
 from chatapp.models import AuditHead, audit
@@ -45,11 +45,11 @@ def _fill(archive: ArchiveWriter, directory: Path, report: Callable[[str], None]
     made_at = datetime.now(UTC).isoformat(timespec="seconds")
     with database.snapshot(directory, Progress(report, "Copying")) as snapshot:
         progress = Progress(report, "Writing", snapshot.size)
-        archive.add(DATABASE, progress.counted(snapshot.chunks))
+        archive.add(DATABASE, progress.count_bytes(snapshot.chunks))
     for path in data_dir.files():
         # A missing file was deleted meanwhile.
         with suppress(FileNotFoundError), (settings.DATA_DIR / path).open("rb") as stream:
-            archive.add(FILES + path.as_posix(), chunks_of(stream))
+            archive.add(FILES + path.as_posix(), read_chunks(stream))
     manifest = Manifest(
         format=FORMAT,
         version=read_version(),

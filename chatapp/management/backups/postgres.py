@@ -19,12 +19,12 @@ from django.db import connection
 from psycopg import sql
 from psycopg.pq import Conninfo
 
-from chatapp.management.backups.archive import chunks_of
+from chatapp.management.backups.archive import read_chunks
 from chatapp.management.backups.database import (
     Snapshot,
-    applied,
     audit_head,
-    counted,
+    count_rows,
+    read_migrations,
     refuse_difference,
     refuse_rows,
 )
@@ -38,7 +38,10 @@ def snapshot(directory: Path, progress: Progress) -> Iterator[Snapshot]:
         _require("pg_dump", session)
         session.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         tables = _tables(session)
-        rows, migrations = counted(session.execute, tables), applied(session.execute, tables)
+        rows, migrations = (
+            count_rows(session.execute, tables),
+            read_migrations(session.execute, tables),
+        )
         exported = session.execute("SELECT pg_export_snapshot()").fetchone()
         assert exported
         head = audit_head(session.execute, tables)
@@ -56,7 +59,7 @@ def _dump(session: psycopg.Connection, snapshot_id: str) -> Iterator[bytes]:
     command += ["--compress=0"]  # the archive compresses
     with _run(command, session, stdout=subprocess.PIPE) as process:
         assert process.stdout
-        yield from chunks_of(process.stdout)
+        yield from read_chunks(process.stdout)
 
 
 def refuse_unless_empty() -> None:
@@ -64,7 +67,7 @@ def refuse_unless_empty() -> None:
     with _session() as session:
         _require("pg_restore", session)
         refuse_rows(
-            counted(session.execute, _tables(session)),
+            count_rows(session.execute, _tables(session)),
             "Restore into an empty database: set DATABASE_URL to a new one.",
         )
         others = session.execute(
@@ -84,7 +87,7 @@ def restore(chunks: Iterable[bytes], rows: Mapping[str, int], directory: Path) -
     with _session() as session:
         for table in _tables(session):  # they are empty, and may be from another version
             session.execute(sql.SQL("DROP TABLE {} CASCADE").format(sql.Identifier(table)))
-        for function in _called_by_triggers(session):
+        for function in _list_trigger_functions(session):
             session.execute(sql.SQL("DROP FUNCTION {}()").format(sql.Identifier(function)))
         session.commit()
         command = ["pg_restore", "--single-transaction", "--exit-on-error"]
@@ -95,7 +98,7 @@ def restore(chunks: Iterable[bytes], rows: Mapping[str, int], directory: Path) -
             with suppress(BrokenPipeError), process.stdin as stdin:
                 for chunk in chunks:
                     stdin.write(chunk)
-        refuse_difference(counted(session.execute, _tables(session)), rows)
+        refuse_difference(count_rows(session.execute, _tables(session)), rows)
 
 
 def _session() -> psycopg.Connection:
@@ -111,7 +114,7 @@ def _tables(session: psycopg.Connection) -> list[str]:
     return [name for [name] in tables]
 
 
-def _called_by_triggers(session: psycopg.Connection) -> list[str]:
+def _list_trigger_functions(session: psycopg.Connection) -> list[str]:
     """Return the names of the app's trigger functions."""
     functions = session.execute(
         "SELECT proname FROM pg_proc WHERE pronamespace = current_schema()::regnamespace"
@@ -156,10 +159,10 @@ def _run(
                 process.kill()
                 raise
         if process.returncode:
-            raise CommandError(f"{command[0]} failed and left nothing behind: {_text_of(errors)}")
+            raise CommandError(f"{command[0]} failed and left nothing behind: {_read_text(errors)}")
 
 
-def _text_of(file: IO[bytes]) -> str:
+def _read_text(file: IO[bytes]) -> str:
     file.seek(0)
     return file.read().decode(errors="replace").strip()
 

@@ -17,7 +17,7 @@ class Progress:
         self._done = 0
         self._last_line_at = time.monotonic()
 
-    def counted(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+    def count_bytes(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         for chunk in chunks:
             yield chunk
             self.reach(self._done + len(chunk))

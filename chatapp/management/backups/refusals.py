@@ -17,7 +17,7 @@ ENGINES = {
 }
 
 
-def refuse_unfit(archive: Archive) -> None:
+def refuse_incompatible(archive: Archive) -> None:
     """Raise `CommandError` if this installation couldn't use what is in the archive."""
     manifest = archive.manifest
     if manifest.engine != connection.vendor:
@@ -26,12 +26,12 @@ def refuse_unfit(archive: Archive) -> None:
             f"This backup is from {theirs}, but this installation uses {connection.display_name}. "
             f"{remedy}, and restore again."
         )
-    if unknown := sorted(set(manifest.migrations) - known_migrations()):
+    if unknown := sorted(set(manifest.migrations) - list_migrations()):
         raise CommandError(
             f"This backup was made by a newer version, chatapp {manifest.version}. This version "
             f"doesn't know {', '.join(unknown)}. Install the newer one, and restore again."
         )
-    if data_dir.fingerprint(secret_of(archive)) != manifest.secret_fingerprint:
+    if data_dir.fingerprint(read_secret_key(archive)) != manifest.secret_fingerprint:
         raise CommandError(
             "This backup was made with another SECRET_KEY, which is needed to decrypt the "
             "upstreams' keys in it. Set SECRET_KEY to that key, and restore again."
@@ -48,10 +48,11 @@ def refuse_files() -> None:
     Reading the settings generates a secret key. The list of erasures is kept and merged.
     """
     expected = (data_dir.SECRET_KEY, data_dir.ERASURES)
-    if kept := [str(path) for path in data_dir.files() if path not in expected]:
+    if existing_files := [str(path) for path in data_dir.files() if path not in expected]:
         raise CommandError(
-            f"This installation is not empty: {settings.DATA_DIR} has {', '.join(kept[:5])}. "
-            "Nothing was changed. Set DATA_DIR to a new directory, or move these files away."
+            f"This installation is not empty: {settings.DATA_DIR} has "
+            f"{', '.join(existing_files[:5])}. Nothing was changed. "
+            "Set DATA_DIR to a new directory, or move these files away."
         )
 
 
@@ -64,12 +65,12 @@ def refuse_lack_of_space(needed: int) -> None:
         )
 
 
-def known_migrations() -> set[str]:
+def list_migrations() -> set[str]:
     """Return the migrations of this version, as `app.name`."""
     return {f"{app}.{name}" for app, name in MigrationLoader(None).disk_migrations}
 
 
-def secret_of(archive: Archive) -> str:
+def read_secret_key(archive: Archive) -> str:
     """Return the future secret key: from the environment, or else from the archive."""
     name = FILES + str(data_dir.SECRET_KEY)
     if environment.text("SECRET_KEY") or name not in archive.files:

@@ -9,12 +9,12 @@ from pathlib import Path
 from django.core.management.base import CommandError
 from django.db import connection
 
-from chatapp.management.backups.archive import chunks_of, write
+from chatapp.management.backups.archive import read_chunks, write
 from chatapp.management.backups.database import (
     Snapshot,
-    applied,
     audit_head,
-    counted,
+    count_rows,
+    read_migrations,
     refuse_difference,
     refuse_rows,
 )
@@ -33,10 +33,13 @@ def snapshot(directory: Path, progress: Progress) -> Iterator[Snapshot]:
         _copy(copy, progress)
         with closing(sqlite3.connect(copy)) as database:
             tables = _tables(database)
-            rows, migrations = counted(database.execute, tables), applied(database.execute, tables)
+            rows, migrations = (
+                count_rows(database.execute, tables),
+                read_migrations(database.execute, tables),
+            )
             head = audit_head(database.execute, tables)
         with copy.open("rb") as stream:
-            yield Snapshot(rows, migrations, head, copy.stat().st_size, chunks_of(stream))
+            yield Snapshot(rows, migrations, head, copy.stat().st_size, read_chunks(stream))
 
 
 def _copy(target: Path, progress: Progress) -> None:
@@ -47,11 +50,11 @@ def _copy(target: Path, progress: Progress) -> None:
         source.execute("SELECT count(*) FROM sqlite_master").fetchone()
         [page_size] = source.execute("PRAGMA page_size").fetchone()
 
-        def tell(status: int, remaining: int, total: int) -> None:
+        def report_pages(status: int, remaining: int, total: int) -> None:
             progress.total = total * page_size
             progress.reach((total - remaining) * page_size)
 
-        source.backup(copy, pages=PAGES_AT_ONCE, progress=tell)
+        source.backup(copy, pages=PAGES_AT_ONCE, progress=report_pages)
         copy.execute("PRAGMA journal_mode=DELETE")  # so that there is only one file
 
 
@@ -62,7 +65,7 @@ def refuse_unless_empty() -> None:
     with closing(sqlite3.connect(_file(), timeout=0)) as database:
         try:
             refuse_rows(
-                counted(database.execute, _tables(database)),
+                count_rows(database.execute, _tables(database)),
                 "Restore into an empty database: set DATA_DIR to a new directory.",
             )
             # Fails if another connection is open: leaving WAL mode needs exclusive access.
@@ -79,7 +82,7 @@ def restore(chunks: Iterable[bytes], rows: Mapping[str, int], directory: Path) -
     write(part, chunks)
     with closing(sqlite3.connect(part)) as database:
         try:
-            refuse_difference(counted(database.execute, _tables(database)), rows)
+            refuse_difference(count_rows(database.execute, _tables(database)), rows)
         except sqlite3.DatabaseError as error:
             raise CommandError(
                 f"The database in this backup is damaged ({error}). Nothing was changed. Restore "

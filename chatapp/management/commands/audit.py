@@ -10,12 +10,12 @@ from django.db import connection, transaction
 
 from chatapp.command_line import MANAGE
 from chatapp.db.triggers import find_differences
-from chatapp.management.backups.archive import verified
+from chatapp.management.backups.archive import open_verified
 from chatapp.management.backups.progress import Progress
-from chatapp.management.sentences import in_sentences
+from chatapp.management.sentences import explain_errors
 from chatapp.models import audit
 from chatapp.models.audit import Head
-from chatapp.models.audit.exporting import some_lines
+from chatapp.models.audit.exporting import export_batch
 
 
 class Command(BaseCommand):
@@ -48,16 +48,16 @@ class Command(BaseCommand):
         prune.add_argument("--before", type=_day, required=True, metavar="YYYY-MM-DD")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        with in_sentences():
+        with explain_errors():
             getattr(self, f"_{options['action']}")(options)
 
     def _verify(self, options: dict[str, Any]) -> None:
         heads: list[Head] = options["head"]
         for file in options["backup"]:
-            with verified(
+            with open_verified(
                 file, Progress(lambda line: self.stderr.write(line), "Checking")
-            ) as found:
-                heads += filter(None, [Head.parsed(found.manifest.audit_head)])
+            ) as archive:
+                heads += filter(None, [Head.parse(archive.manifest.audit_head)])
         try:
             verdict = audit.verify(heads)
         except audit.Broken as broken:
@@ -71,7 +71,7 @@ class Command(BaseCommand):
             self.stdout.write("The audit log is empty.")
             return
         self.stdout.write(
-            f"The audit log is intact: {_counted(verdict.events)}, from "
+            f"The audit log is intact: {_format_count(verdict.events)}, from "
             f"{verdict.first.at:%Y-%m-%d %H:%M} to {verdict.last.at:%Y-%m-%d %H:%M} UTC."
         )
         if verdict.erased:
@@ -90,10 +90,10 @@ class Command(BaseCommand):
         after: int = options["after"]
         with transaction.atomic():
             event = audit.record("log.exported", actor=None, detail={"after": after})
-        while some := some_lines(after, event.sequence):
-            for line in some:
+        while batch := export_batch(after, event.sequence):
+            for line in batch:
                 self.stdout.write(json.dumps(line, ensure_ascii=False))
-            after = some[-1]["sequence"]
+            after = batch[-1]["sequence"]
 
     def _prune(self, options: dict[str, Any]) -> None:
         pruned = audit.prune(options["before"])
@@ -101,17 +101,17 @@ class Command(BaseCommand):
             self.stdout.write("There are no events before that day.")
             return
         self.stdout.write(
-            f"Deleted {_counted(pruned.events)}, up to number {pruned.to}. The log continues from "
-            "there and records the deletion."
+            f"Deleted {_format_count(pruned.events)}, up to number {pruned.to}. "
+            "The log continues from there and records the deletion."
         )
 
 
-def _counted(events: int) -> str:
+def _format_count(events: int) -> str:
     return f"{events:,} {'event' if events == 1 else 'events'}"
 
 
 def _head(text: str) -> Head:
-    if (head := Head.parsed(text)) is None:
+    if (head := Head.parse(text)) is None:
         raise CommandError(f'"{text}" is not the end of a log, for example 17:2bdc15…')
     return head
 

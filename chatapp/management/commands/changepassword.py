@@ -4,10 +4,10 @@ from typing import Any
 
 from django.contrib.auth.management.commands import changepassword
 
-from chatapp.management.recorded_saves import recorded_saves
+from chatapp.management.recorded_saves import record_saves
 
 
 class Command(changepassword.Command):
     def handle(self, *args: Any, **options: Any) -> str | None:
-        with recorded_saves():
+        with record_saves():
             return super().handle(*args, **options)

@@ -22,12 +22,14 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         endpoint, offered = target_endpoint(options["target"], options["key_from_env"])
         model = options["model"] or offered
-        report = asyncio.run(check(endpoint, model, CLOCK.as_request(), self._tell, LIMIT_SECONDS))
+        report = asyncio.run(
+            check(endpoint, model, CLOCK.as_request(), self._print_progress, LIMIT_SECONDS)
+        )
         self.stdout.write(report.as_text())
         if not report.can_serve:
             raise CommandError("It can't serve the app. " + report.why_not)
         self.stdout.write("It can serve the app.")
 
-    def _tell(self, line: str) -> None:
+    def _print_progress(self, line: str) -> None:
         self.stderr.write(line, self.style.NOTICE)
         self.stderr.flush()

@@ -13,7 +13,7 @@ from django.contrib.staticfiles.management.commands import collectstatic
 from django.core.files.storage import Storage
 
 from chatapp.management import static_sources
-from chatapp.management.sentences import in_sentences
+from chatapp.management.sentences import explain_errors
 
 CHUNK = 256 * 1024
 READABLE = 0o022  # the umask: anyone may read what browsers are served
@@ -21,7 +21,7 @@ READABLE = 0o022  # the umask: anyone may read what browsers are served
 
 class Command(collectstatic.Command):
     def handle(self, **options: Any) -> str | None:
-        with in_sentences(), _umask(READABLE):
+        with explain_errors(), _umask(READABLE):
             sources = static_sources.fingerprint()
             summary: str | None = super().handle(**options)
             if not self.dry_run:
@@ -56,8 +56,8 @@ def _umask(mask: int) -> Iterator[None]:
 def _is_same(source: Storage, path: str, target: Storage, copied_path: str) -> bool:
     if source.size(path) != target.size(copied_path):
         return False
-    with source.open(path) as one, target.open(copied_path) as other:
-        while chunk := one.read(CHUNK):
-            if chunk != other.read(CHUNK):
+    with source.open(path) as source_file, target.open(copied_path) as copied_file:
+        while chunk := source_file.read(CHUNK):
+            if chunk != copied_file.read(CHUNK):
                 return False
     return True

@@ -4,10 +4,10 @@ from typing import Any
 
 from django.contrib.auth.management.commands import createsuperuser
 
-from chatapp.management.recorded_saves import recorded_saves
+from chatapp.management.recorded_saves import record_saves
 
 
 class Command(createsuperuser.Command):
     def handle(self, *args: Any, **options: Any) -> None:
-        with recorded_saves():
+        with record_saves():
             super().handle(*args, **options)

@@ -11,7 +11,7 @@ from chatapp.checks.results import CheckResult, Status
 from chatapp.doctor.examination import IDLE_SECONDS, Title, examine
 from chatapp.doctor.report import lines, summary
 from chatapp.doctor.schema import repair_triggers
-from chatapp.management.sentences import in_sentences
+from chatapp.management.sentences import explain_errors
 from chatapp.management.upgrading import refuse_old_schema
 
 MAX_WIDTH = 100
@@ -47,7 +47,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if options["repair_triggers"]:
             refuse_old_schema()
-            with in_sentences():
+            with explain_errors():
                 repair_triggers()
             self._write("The triggers were made again and their sums recomputed.\n")
         self._width = min(shutil.get_terminal_size().columns, MAX_WIDTH)
@@ -72,10 +72,10 @@ class Command(BaseCommand):
             Status.FAILED: self.style.ERROR,
             Status.SKIPPED: self.style.NOTICE,
         }[result.status]
-        first, *rest = lines(result, self._width)
+        first, *other_lines = lines(result, self._width)
         self._erase()
         self._write(first.replace(result.status, paint(result.status), 1))
-        for line in rest:
+        for line in other_lines:
             self._write(line)
 
     def _write(self, line: str) -> None:

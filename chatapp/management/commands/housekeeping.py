@@ -9,10 +9,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 from django.utils import timezone
 
-from chatapp.management.sentences import in_sentences
+from chatapp.management.sentences import explain_errors
 from chatapp.models import Conversation, Message, Retention
 from chatapp.models.conversations.folders import TRASH_DAYS
-from chatapp.realtime.worker.housekeeping import cleaning
+from chatapp.realtime.worker.housekeeping import run_cleanup_steps
 
 EVERY_SECONDS = 3.0
 KINDS: Mapping[str, str] = {
@@ -38,10 +38,10 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        with in_sentences():
-            self._tell() if options["dry_run"] else self._clean_up()
+        with explain_errors():
+            self._print_preview() if options["dry_run"] else self._clean_up()
 
-    def _tell(self) -> None:
+    def _print_preview(self) -> None:
         over = timezone.now() - timedelta(days=TRASH_DAYS)
         trash = Conversation.objects.purgeable().count()
         deleted = Message.objects.purgeable(over).count()
@@ -50,14 +50,16 @@ class Command(BaseCommand):
         self.stdout.write(f"Past their retention: {_in_words(Retention.now().preview().counts)}")
 
     def _clean_up(self) -> None:
-        last_line_at, gone = time.monotonic(), Counter[str]()
-        for steps, gone in enumerate(cleaning(), 1):
+        last_line_at, deleted_counts = time.monotonic(), Counter[str]()
+        for steps, deleted_counts in enumerate(run_cleanup_steps(), 1):
             if time.monotonic() - last_line_at > EVERY_SECONDS:
                 last_line_at = time.monotonic()
-                self.stdout.write(f"{steps:,} steps; past their retention: {_in_words(gone)}")
+                self.stdout.write(
+                    f"{steps:,} steps; past their retention: {_in_words(deleted_counts)}"
+                )
         self.stdout.write("Everything due was deleted.")
-        if gone:
-            self.stdout.write(f"Deleted past their retention: {_in_words(gone)}")
+        if deleted_counts:
+            self.stdout.write(f"Deleted past their retention: {_in_words(deleted_counts)}")
 
 
 def _in_words(counts: Counter[str]) -> str:

@@ -13,7 +13,7 @@ from django.db import connection, transaction
 from chatapp.db.errors import UPGRADE, problem_with
 from chatapp.db.locks import only_one_process
 from chatapp.management.migrating import MigrationFailed, SlowSteps, one_transaction_on_sqlite
-from chatapp.management.sentences import in_sentences
+from chatapp.management.sentences import explain_errors
 from chatapp.server.data_dir import make_private
 
 
@@ -21,7 +21,7 @@ class Command(migrate.Command):
     total = 0  # the number of migrations to apply, if the caller knows it
 
     def execute(self, *args: Any, **options: Any) -> str | None:
-        with in_sentences():
+        with explain_errors():
             if connection.vendor == "sqlite" and not options.get("plan"):
                 _try_to_write()
             output: str | None = super().execute(*args, **options)

@@ -15,7 +15,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatapp.management.targets import add_target_arguments, target_endpoint
-from chatapp.upstream.check.answers import Answer, answer_of
+from chatapp.upstream.check.answers import Answer, read_answer
 from chatapp.upstream.check.problems import problem_of_error
 from chatapp.upstream.check.report import sentences, visible, visible_result
 from chatapp.upstream.client import Endpoint, UpstreamClient
@@ -49,11 +49,11 @@ class Command(BaseCommand):
             raise CommandError(f"Nothing was recorded. {problem}") from failed
         with _reporting_errors(file):
             file.write_text(recording.dump(), encoding="utf-8", newline="")
-        self.stdout.write(f"Recorded in {file}: {_summary_of(recording)}")
+        self.stdout.write(f"Recorded in {file}: {_summarize_recording(recording)}")
         self.stdout.write(
-            f"The app reads it as: {_reading_of(answer_of(recording, endpoint.secret))}"
+            f"The app reads it as: {_describe_answer(read_answer(recording, endpoint.secret))}"
         )
-        self.stdout.write(_replaying(file, replayed))
+        self.stdout.write(_describe_replay(file, replayed))
 
 
 async def _record(endpoint: Endpoint, model: str, prompt: str) -> Recording:
@@ -61,7 +61,7 @@ async def _record(endpoint: Endpoint, model: str, prompt: str) -> Recording:
     client = UpstreamClient()
     try:
         recording = await client.record(endpoint, model, messages)
-        error = answer_of(recording, endpoint.secret).reply.error
+        error = read_answer(recording, endpoint.secret).reply.error
         if not (error and error.refuses_usage_option and endpoint.asks_for_usage):
             return recording
         plain = replace(endpoint, takes_usage_option=False)
@@ -90,7 +90,7 @@ def _file_name(model: str) -> str:
     return re.sub(r"[^\w.-]+", "-", model, flags=re.ASCII).strip("-.") or "recording"
 
 
-def _summary_of(recording: Recording) -> str:
+def _summarize_recording(recording: Recording) -> str:
     seconds = recording.reads[-1].at if recording.reads else 0.0
     cut = ", then the connection was lost" if recording.is_cut else ""
     return (
@@ -99,7 +99,7 @@ def _summary_of(recording: Recording) -> str:
     )
 
 
-def _reading_of(answer: Answer) -> str:
+def _describe_answer(answer: Answer) -> str:
     """Describe how the app would show the answer."""
     reply = answer.reply
     texts = {"reasoning": reply.reasoning, "answer": reply.answer, "refusal": reply.refusal}
@@ -112,7 +112,7 @@ def _reading_of(answer: Answer) -> str:
     return visible(text, "")
 
 
-def _replaying(file: Path, replayed: Path) -> str:
+def _describe_replay(file: Path, replayed: Path) -> str:
     if file.resolve().parent == replayed.resolve():
         demo = f"The built-in demo offers it as the model replay-{file.stem}"
     else:

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.db import connection
 
-from chatapp.management.sentences import in_sentences
+from chatapp.management.sentences import explain_errors
 from chatapp.models import reindex
 from chatapp.models.search import full_text
 
@@ -21,7 +21,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         last_line_at, done = time.monotonic(), 0
-        with in_sentences():
+        with explain_errors():
             for done, total in reindex():
                 if time.monotonic() - last_line_at > EVERY_SECONDS:
                     last_line_at = time.monotonic()

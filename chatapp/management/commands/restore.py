@@ -14,7 +14,7 @@ from chatapp.accounts.erasing import erase_again
 from chatapp.accounts.erasures import Erasure
 from chatapp.command_line import MANAGE
 from chatapp.management.backups import data_dir, postgres, refusals, sqlite
-from chatapp.management.backups.archive import DATABASE, Archive, verified
+from chatapp.management.backups.archive import DATABASE, Archive, open_verified
 from chatapp.management.backups.progress import Progress
 from chatapp.management.migrating import MigrationFailed
 from chatapp.models import Message, Process, StoredFile, User, audit
@@ -34,8 +34,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         database = postgres if connection.vendor == "postgresql" else sqlite
-        with verified(options["file"], self._progress("Checking")) as archive:
-            refusals.refuse_unfit(archive)
+        with open_verified(options["file"], self._progress("Checking")) as archive:
+            refusals.refuse_incompatible(archive)
             database.refuse_unless_empty()
             refusals.refuse_files()
             refusals.refuse_lack_of_space(archive.size)
@@ -44,7 +44,7 @@ class Command(BaseCommand):
                 for name, path in archive.files.items():
                     archive.extract(name, files / path)
                 progress = self._progress("Restoring", archive.manifest.members[DATABASE].size)
-                chunks = progress.counted(archive.chunks(DATABASE))
+                chunks = progress.count_bytes(archive.chunks(DATABASE))
                 database.restore(chunks, archive.manifest.rows, Path(folder))
                 archived = erasures.read(files / data_dir.ERASURES)
                 for path in archive.files.values():
@@ -58,7 +58,7 @@ class Command(BaseCommand):
 
     def _migrate(self, archive: Archive) -> set[str]:
         """Bring the schema up to date. Returns the migrations that the backup did not have."""
-        settings.SECRET_KEY = refusals.secret_of(archive)  # migrations may decrypt secrets
+        settings.SECRET_KEY = refusals.read_secret_key(archive)  # migrations may decrypt secrets
         try:
             call_command("migrate", verbosity=0)
         except MigrationFailed as error:
@@ -66,7 +66,7 @@ class Command(BaseCommand):
                 f"{error}\nThe backup's data are in place, as chatapp {archive.manifest.version} "
                 "made them. That version can run with them now; this one can't."
             ) from error
-        return refusals.known_migrations() - set(archive.manifest.migrations)
+        return refusals.list_migrations() - set(archive.manifest.migrations)
 
     def _report(self, archive: Archive, missing: set[str]) -> None:
         manifest = archive.manifest
@@ -92,9 +92,9 @@ class Command(BaseCommand):
         if not erasures.file().exists():
             self.stderr.write(WITHOUT_ERASURES)
         since = erasures.read(erasures.file())
-        if unknown := [one for one in archived if one not in since]:
+        if unknown := [erasure for erasure in archived if erasure not in since]:
             erasures.append(unknown)
-        reports = erase_again(erasures.still_here(since + unknown))
+        reports = erase_again(erasures.find_restored_people(since + unknown))
         while StoredFile.objects.delete_unused():
             pass
         vacuum_erased(connection)

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
 from django.urls import reverse
 
-from chatapp.management.sentences import in_sentences
+from chatapp.management.sentences import explain_errors
 from chatapp.management.serving import Serving
 from chatapp.management.supervisor import Supervisor, WorkerSlot
 from chatapp.management.upgrading import refuse_old_schema, upgrade
@@ -49,14 +49,14 @@ class Command(BaseCommand):
             upgrade(self.stderr.write)
         else:
             refuse_old_schema()
-        with in_sentences():
+        with explain_errors():
             make_private(settings.DATA_DIR)
         demo_key = "" if settings.OPENAI_BASE_URL else secrets.token_urlsafe()
         listeners = bind_listeners(settings.HOST, settings.PORT, workers, has_demo=bool(demo_key))
         if slot := _slot(listeners):
-            Serving(slot, demo_key, self._say).run()
+            Serving(slot, demo_key, self._print_line).run()
 
-    def _say(self, line: str) -> None:
+    def _print_line(self, line: str) -> None:
         try:
             self.stdout.write(line)
             self.stdout.flush()

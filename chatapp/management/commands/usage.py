@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatapp.command_line import MANAGE
-from chatapp.management.sentences import in_sentences
+from chatapp.management.sentences import explain_errors
 from chatapp.models import Usage
 from chatapp.models.billing import rollup
 from chatapp.models.conversations import ledger
@@ -27,7 +27,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        with in_sentences():
+        with explain_errors():
             getattr(self, f"_{options['action']}")()
 
     def _verify(self) -> None:
@@ -41,7 +41,7 @@ class Command(BaseCommand):
             raise CommandError(
                 "\n".join(["The sums differ from the ledger.", *wrong[:MAX_LINES], *more, _REMEDY])
             )
-        if misdated := rollup.misdated():
+        if misdated := rollup.count_misdated():
             raise CommandError(
                 f"{_rows(misdated)} are counted on days of another time zone. {_REMEDY}"
             )

@@ -25,7 +25,7 @@ NOT_YOURS = "You don't have access to this model. Choose another one, or ask an 
 
 
 class AccessRuleQuerySet(models.QuerySet["AccessRule"]):
-    def give(self, groups: "Collection[Group] | None", **what: Any) -> None:
+    def restrict_to(self, groups: "Collection[Group] | None", **what: Any) -> None:
         """Restrict this to the members of `groups`; None removes the restriction."""
         with transaction.atomic():
             if groups is None:
@@ -34,7 +34,7 @@ class AccessRuleQuerySet(models.QuerySet["AccessRule"]):
             rule, _ = self.get_or_create(**what)
             rule.groups.set(groups)
 
-    def given_to(self, **what: Any) -> list[str]:
+    def list_group_names(self, **what: Any) -> list[str]:
         """Return the names of the groups that have access; `[EVERYBODY]` without a rule."""
         rule = self.filter(**what).first()
         return [group.name for group in rule.groups.all()] if rule else [EVERYBODY]
@@ -76,7 +76,7 @@ class AccessRule(models.Model):
 def model_is_open(model: Any, person: Any) -> Expression:
     """Annotate upstreams: whether the person with this primary key may use this model of it."""
     rules = AccessRule.objects.filter(upstream=OuterRef("pk"))
-    return _first_that_applies(
+    return _apply_first_rule(
         rules.filter(model=model), rules.filter(model=""), groups={"groups__user": person}
     )
 
@@ -84,10 +84,10 @@ def model_is_open(model: Any, person: Any) -> Expression:
 def server_is_open(person: Any) -> Expression:
     """Annotate tool servers: whether this person's replies may call its tools."""
     rules = AccessRule.objects.filter(tool_server=OuterRef("pk"))
-    return _first_that_applies(rules, groups={"groups__user": person})
+    return _apply_first_rule(rules, groups={"groups__user": person})
 
 
-def _first_that_applies(
+def _apply_first_rule(
     *rules: "models.QuerySet[AccessRule]", groups: Mapping[str, object]
 ) -> Expression:
     cases = [When(Exists(rule), then=Exists(rule.filter(**groups))) for rule in rules]
@@ -95,7 +95,7 @@ def _first_that_applies(
 
 
 @dataclass(frozen=True)
-class Permitted:
+class ModelAccess:
     """The access rules of all upstreams and models, evaluated for one person."""
 
     _models: Mapping[tuple[int | None, str], bool]
@@ -106,11 +106,13 @@ class Permitted:
         return self._models.get((upstream, model), whole)
 
 
-def permitted(person: int) -> Permitted:
+def load_model_access(person: int) -> ModelAccess:
     """Return what the person with this primary key may use, to build a page's list of models."""
     rules = _RULES.all(person)
-    theirs = {(rule.upstream_id, rule.model): bool(vars(rule)["is_theirs"]) for rule in rules}
-    return Permitted(theirs, bool(theirs))
+    access_by_model = {
+        (rule.upstream_id, rule.model): bool(vars(rule)["is_theirs"]) for rule in rules
+    }
+    return ModelAccess(access_by_model, bool(access_by_model))
 
 
 # Prepared: saves 0.4 ms of each chat page.

@@ -16,7 +16,7 @@ from django.db import DatabaseError, connection, models, transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from chatapp.db.connections import impatient
+from chatapp.db.connections import limit_lock_wait
 from chatapp.models.accounts.users import User
 from chatapp.models.refusals import Refused
 
@@ -29,7 +29,7 @@ TOO_MANY = f"You have {MAX_TOKENS} tokens, which is the most. Revoke one that yo
 
 
 class Scope(models.TextChoices):
-    """What a token may be used for."""
+    """The uses that a token allows."""
 
     CHAT = "chat", "Ask models"
     MODELS = "models", "List models"
@@ -37,7 +37,7 @@ class Scope(models.TextChoices):
 
 class AccessTokenQuerySet(models.QuerySet["AccessToken"]):
     def living(self) -> Self:
-        """Those that have not expired, of people who may sign in."""
+        """Return the tokens that have not expired, of people who may sign in."""
         unexpired = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
         return self.filter(unexpired, user__is_active=True)
 
@@ -95,14 +95,14 @@ class AccessToken(models.Model):
 
     @property
     def scope_labels(self) -> list[str]:
-        return [Scope(one).label for one in self.scopes if one in Scope]
+        return [Scope(scope).label for scope in self.scopes if scope in Scope]
 
     def note_use(self) -> None:
         """Store the time of its last use, at most once a minute. No request waits for that."""
         now = timezone.now()
         if self.last_used_at and now - self.last_used_at < USE_EVERY:
             return
-        with suppress(DatabaseError), impatient(connection):
+        with suppress(DatabaseError), limit_lock_wait(connection):
             AccessToken.objects.filter(pk=self.pk).update(last_used_at=now)
 
 

@@ -60,7 +60,7 @@ def is_for(user: User) -> Q:
     return everyone | Q(person=user) | Q(group__in=Group.objects.filter(user=user))
 
 
-def colleagues_of(user: User) -> "models.QuerySet[User]":
+def find_colleagues(user: User) -> "models.QuerySet[User]":
     """Return the other people whom this person may see by name.
 
     Those are the active members of their groups; administrators see everybody.
@@ -77,5 +77,5 @@ def person_to_share_with(login: str) -> User | None:
     Anybody may name a person whom they know, but nobody can list or search those outside of their
     groups.
     """
-    person = User.by_login(login)
+    person = User.find_by_login(login)
     return person if person and person.is_active else None

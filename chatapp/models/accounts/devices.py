@@ -46,8 +46,8 @@ class Device(models.Model):
     @property
     def name(self) -> str:
         """The browser and operating system, as far as the user agent names them."""
-        browser = _first_in(self.agent, BROWSERS) or "A browser"
-        system = _first_in(self.agent, SYSTEMS)
+        browser = _match_agent(self.agent, BROWSERS) or "A browser"
+        system = _match_agent(self.agent, SYSTEMS)
         return f"{browser} on {system}" if system else browser
 
 
@@ -74,5 +74,5 @@ SYSTEMS = {
 }
 
 
-def _first_in(agent: str, known: dict[str, str]) -> str:
-    return next((name for mark, name in known.items() if mark in agent), "")
+def _match_agent(agent: str, names_by_mark: dict[str, str]) -> str:
+    return next((name for mark, name in names_by_mark.items() if mark in agent), "")

@@ -1,4 +1,4 @@
-"""What a person wants every model to know: who they are, and how they like to be answered."""
+"""The text that a person wants every model to know: who they are, and how to answer them."""
 
 from django.db import models
 
@@ -25,14 +25,16 @@ class Memory(models.Model):
     @property
     def instructions(self) -> str:
         """The part of the system message that says this; empty if there is nothing to say."""
-        said = ((ABOUT, self.about.strip()), (ANSWERS, self.answers.strip()))
-        return "\n\n".join(f"{heading}\n{text}" for heading, text in said if text)
+        sections = ((ABOUT, self.about.strip()), (ANSWERS, self.answers.strip()))
+        return "\n\n".join(f"{heading}\n{text}" for heading, text in sections if text)
 
     @staticmethod
-    def instructions_of(user: int) -> str:
+    def load_instructions(user: int) -> str:
         """Return the instructions of this person's memory; empty if it is off."""
-        found = _ON.first(user)
-        return found.instructions if found else ""
+        memory = _ACTIVE_MEMORY.first(user)
+        return memory.instructions if memory else ""
 
 
-_ON = Query(lambda user: Memory.objects.filter(user=user, is_on=True).order_by(), User._meta.pk)
+_ACTIVE_MEMORY = Query(
+    lambda user: Memory.objects.filter(user=user, is_on=True).order_by(), User._meta.pk
+)

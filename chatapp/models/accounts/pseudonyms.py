@@ -17,18 +17,18 @@ _PATTERN = re.compile(r"person-[0-9a-f]{16}")
 
 
 def pseudonym(person: User, salt: str) -> str:
-    return _of(person.pk, salt)
+    return _build_pseudonym(person.pk, salt)
 
 
-def by_pseudonym(name: str) -> User | None:
+def find_by_pseudonym(name: str) -> User | None:
     """Return the person with this pseudonym in reviews."""
     if not _PATTERN.fullmatch(name):
         return None
     keys = User.objects.values_list("pk", flat=True).iterator()
-    found = next((pk for pk in keys if _of(pk, IN_REVIEWS) == name), None)
-    return User.objects.filter(pk=found).first() if found is not None else None
+    matching_pk = next((pk for pk in keys if _build_pseudonym(pk, IN_REVIEWS) == name), None)
+    return User.objects.filter(pk=matching_pk).first() if matching_pk is not None else None
 
 
-def _of(pk: int, salt: str) -> str:
+def _build_pseudonym(pk: int, salt: str) -> str:
     key = salted_hmac(salt, str(pk), algorithm="sha256").hexdigest()
     return f"person-{key[:16]}"

@@ -10,11 +10,18 @@ Imports other modules of `models`, and `logs`.
 
 from chatapp.models.audit import triggers  # noqa: F401 - connects a signal handler
 from chatapp.models.audit.actions import ACTIONS
-from chatapp.models.audit.erasing import forget, say_emptied
+from chatapp.models.audit.erasing import forget, record_emptying
 from chatapp.models.audit.events import AuditDetail, AuditEvent, AuditHead
-from chatapp.models.audit.pruning import Pruned, prune
+from chatapp.models.audit.pruning import PruneResult, prune
 from chatapp.models.audit.recording import record
-from chatapp.models.audit.verifying import Broken, Head, VerifiedLog, check_some, head_now, verify
+from chatapp.models.audit.verifying import (
+    Broken,
+    Head,
+    VerifiedLog,
+    check_events,
+    read_head,
+    verify,
+)
 
 __all__ = [
     "ACTIONS",
@@ -23,13 +30,13 @@ __all__ = [
     "AuditHead",
     "Broken",
     "Head",
-    "Pruned",
+    "PruneResult",
     "VerifiedLog",
-    "check_some",
+    "check_events",
     "forget",
-    "head_now",
     "prune",
+    "read_head",
     "record",
-    "say_emptied",
+    "record_emptying",
     "verify",
 ]

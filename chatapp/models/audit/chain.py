@@ -12,7 +12,7 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
-FORM = 1  # version of the hashed data
+FORMAT_VERSION = 1  # version of the hashed data
 GENESIS = hashlib.sha256(b"chatapp audit").hexdigest()  # the first event's `previous`
 SALT_BYTES = 16
 
@@ -36,7 +36,7 @@ class EventFields(NamedTuple):
     @property
     def text(self) -> bytes:
         moment = (self.at - _EPOCH) // timedelta(microseconds=1)
-        return _text([FORM, self.sequence, moment, *self[2:]])
+        return _text([FORMAT_VERSION, self.sequence, moment, *self[2:]])
 
 
 def signature(secret: bytes, fields: EventFields) -> str:
@@ -52,13 +52,13 @@ def signature_of_head(secret: bytes, sequence: int, last: str, pruned_to: int, k
     return hmac.digest(secret, b"head" + _text([sequence, last, pruned_to, key]), "sha256").hex()
 
 
-def salted(salt: str, content: str) -> str:
+def hash_detail(salt: str, content: str) -> str:
     """Return the hash of a detail; without the salt, the detail can't be guessed from it."""
     return hashlib.sha256(_text([salt, content])).hexdigest()
 
 
-def is_same(one: str, other: str) -> bool:
-    return hmac.compare_digest(one.encode(), other.encode())
+def is_same(digest: str, other: str) -> bool:
+    return hmac.compare_digest(digest.encode(), other.encode())
 
 
 def _text(parts: list[Any]) -> bytes:

@@ -9,42 +9,48 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from chatapp.logs import strike_out
+from chatapp.logs import redact
 
 MAX_LENGTH = 1000  # characters of a text
 MAX_ITEMS = 200  # of a list
 BUDGET = 20_000  # characters of all texts together
-DEEPEST = 6
-CUT = "…"
+MAX_DEPTH = 6
+ELLIPSIS = "…"
 
 
-def content_of(detail: Mapping[str, Any]) -> str:
+def encode_detail(detail: Mapping[str, Any]) -> str:
     """Return the detail as ASCII JSON, so that every database preserves it and its hash."""
-    return json.dumps(_Plain().of(detail), sort_keys=True, separators=(",", ":"))
+    return json.dumps(_DetailEncoder().encode(detail), sort_keys=True, separators=(",", ":"))
 
 
-class _Plain:
+class _DetailEncoder:
     def __init__(self) -> None:
         self._left = BUDGET
 
-    def of(self, value: Any, depth: int = 0) -> Any:
+    def encode(self, value: Any, depth: int = 0) -> Any:
         if value is None or isinstance(value, bool):
             return value
         if isinstance(value, int | float) and -(2**53) < value < 2**53:
             return value
-        if depth < DEEPEST and isinstance(value, Mapping):
-            some = list(value.items())[:MAX_ITEMS]
-            return {self._text(str(name)): self.of(one, depth + 1) for name, one in some}
-        if depth < DEEPEST and isinstance(value, Iterable) and not isinstance(value, str | bytes):
-            every = list(value)
-            more = [CUT] if len(every) > MAX_ITEMS else []
-            return [self.of(one, depth + 1) for one in every[:MAX_ITEMS]] + more
+        if depth < MAX_DEPTH and isinstance(value, Mapping):
+            entries = list(value.items())[:MAX_ITEMS]
+            return {
+                self._text(str(name)): self.encode(member, depth + 1) for name, member in entries
+            }
+        if depth < MAX_DEPTH and isinstance(value, Iterable) and not isinstance(value, str | bytes):
+            members = list(value)
+            more = [ELLIPSIS] if len(members) > MAX_ITEMS else []
+            return [self.encode(member, depth + 1) for member in members[:MAX_ITEMS]] + more
         return self._text(str(value))
 
     def _text(self, text: str) -> str:
-        most = max(0, min(MAX_LENGTH, self._left))
-        cut = text if len(text) <= most else text[:most] + CUT
-        self._left -= len(cut)
+        max_length = max(0, min(MAX_LENGTH, self._left))
+        shortened_text = text if len(text) <= max_length else text[:max_length] + ELLIPSIS
+        self._left -= len(shortened_text)
         # PostgreSQL and pages reject NUL and unpaired surrogates.
-        plain = cut.replace("\0", "\N{REPLACEMENT CHARACTER}").encode(errors="replace").decode()
-        return strike_out(plain)
+        plain = (
+            shortened_text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+            .encode(errors="replace")
+            .decode()
+        )
+        return redact(plain)

@@ -63,7 +63,7 @@ def _empty(pks: Sequence[int]) -> None:
         AuditDetail.objects.filter(pk__in=pks[start : start + AT_ONCE]).update(content="", salt="")
 
 
-def say_emptied(to: int, count: int) -> None:
+def record_emptying(to: int, count: int) -> None:
     """Record that details of `count` events up to event `to` will be emptied because of their age.
 
     Call it before emptying them: `verify` fails for an empty detail that no event explains.

@@ -11,11 +11,11 @@ from django.db import models
 from chatapp.models.audit import chain
 from chatapp.models.audit.actions import ACTIONS
 
-ONLY = 1  # the primary key of the only head
+SINGLETON_PK = 1  # the primary key of the only head
 
 
 class AuditEvent(models.Model):
-    """Who did what to what, chained to the event before it. Rows are never changed."""
+    """An action, its actor and its object, chained to the event before. Rows are never changed."""
 
     sequence = models.BigIntegerField(primary_key=True)
     at = models.DateTimeField(help_text="The database's time.")
@@ -58,7 +58,7 @@ class AuditEvent(models.Model):
 
 
 class AuditDetail(models.Model):
-    """What an event says besides ids: values before and after, reasons, addresses.
+    """The content of an event besides ids: values before and after, reasons, addresses.
 
     It refers to people by id, and erasing a person empties it. The event contains its salted hash.
     The salt is erased too, so that the content can't be guessed from the hash.
@@ -81,14 +81,14 @@ class AuditDetail(models.Model):
     def values(self) -> dict[str, Any]:
         """The decoded content; empty if it was erased or is not valid JSON."""
         try:
-            found = json.loads(self.content)
+            detail = json.loads(self.content)
         except ValueError:
             return {}
-        return found if isinstance(found, dict) else {}
+        return detail if isinstance(detail, dict) else {}
 
 
 class AuditHead(models.Model):
-    """Where the chain ends and up to where it was pruned.
+    """The end of the chain, and the point up to which it was pruned.
 
     It is signed, so that a missing tail is noticed. Appending an event locks this row first, which
     puts events in order.

@@ -3,12 +3,12 @@
 from typing import Any
 
 from chatapp.models.audit.events import AuditEvent
-from chatapp.models.audit.verifying import some_between
+from chatapp.models.audit.verifying import read_batch
 
 
-def some_lines(after: int, last: int) -> list[dict[str, Any]]:
+def export_batch(after: int, last: int) -> list[dict[str, Any]]:
     """Return the next batch after event `after`, oldest first, with all fields of the chain."""
-    return [line(event) for event in some_between(after, last)]
+    return [line(event) for event in read_batch(after, last)]
 
 
 def line(event: AuditEvent) -> dict[str, Any]:

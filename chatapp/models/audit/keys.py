@@ -17,23 +17,23 @@ class Key(NamedTuple):
     secret: bytes
 
 
-def signing() -> Key:
-    return _made_from(settings.SECRET_KEY)
+def load_signing_key() -> Key:
+    return _derive_key(settings.SECRET_KEY)
 
 
-def known() -> dict[str, bytes]:
+def load_verification_keys() -> dict[str, bytes]:
     """Return all keys that events can be checked with, by id."""
-    return dict(map(_made_from, [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]))
+    return dict(map(_derive_key, [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]))
 
 
 @lru_cache
-def _made_from(secret: str) -> Key:
+def _derive_key(secret: str) -> Key:
     return Key(
-        _derived(secret, b"chatapp audit key id", 8).hex(),
-        _derived(secret, b"chatapp audit chain", 32),
+        _derive_bytes(secret, b"chatapp audit key id", 8).hex(),
+        _derive_bytes(secret, b"chatapp audit chain", 32),
     )
 
 
-def _derived(secret: str, purpose: bytes, size: int) -> bytes:
+def _derive_bytes(secret: str, purpose: bytes, size: int) -> bytes:
     """Derive a key with HKDF (RFC 5869), so that no key reveals another."""
     return HKDF(SHA256(), size, salt=None, info=purpose).derive(secret.encode())

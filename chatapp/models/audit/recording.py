@@ -11,8 +11,8 @@ from django.db.transaction import TransactionManagementError
 from chatapp.models.accounts.users import User
 from chatapp.models.audit import chain, keys
 from chatapp.models.audit.actions import ACTIONS
-from chatapp.models.audit.details import content_of
-from chatapp.models.audit.events import ONLY, AuditDetail, AuditEvent, AuditHead
+from chatapp.models.audit.details import encode_detail
+from chatapp.models.audit.events import SINGLETON_PK, AuditDetail, AuditEvent, AuditHead
 
 # Events about these only contain ids: text that people have written must not get into the log, and
 # an owner's name, or a name that a reviewer chose, would outlive the person it names.
@@ -51,10 +51,10 @@ def record(
         )
     if not connection.in_atomic_block:
         raise TransactionManagementError("Record an event in the transaction of what it records.")
-    person = _owner_of(about)
-    named = {"about": _name(about), **(detail or {})}
-    known = {name: value for name, value in named.items() if value not in (None, "")}
-    people = {one.pk for one in (actor, about) if isinstance(one, User)}
+    person = _find_owner(about)
+    values = {"about": _name_target(about), **(detail or {})}
+    present_values = {name: value for name, value in values.items() if value not in (None, "")}
+    people = {user.pk for user in (actor, about) if isinstance(user, User)}
     if person is not None:
         people.add(person)
     return append(
@@ -63,16 +63,16 @@ def record(
         target_type=about._meta.model_name or "" if about else "",
         target=str(about.pk) if about else "",
         person=person,
-        detail=known,
+        detail=present_values,
         people=people,
     )
 
 
-def _name(one: models.Model | None) -> str:
-    return "" if one is None or one._meta.model_name in UNNAMED else str(one)
+def _name_target(target: models.Model | None) -> str:
+    return "" if target is None or target._meta.model_name in UNNAMED else str(target)
 
 
-def _owner_of(about: models.Model | None) -> int | None:
+def _find_owner(about: models.Model | None) -> int | None:
     if isinstance(about, User):
         return about.pk
     owner = getattr(about, "user_id", getattr(about, "owner_id", None))
@@ -93,12 +93,12 @@ def append(
 
     The detail is left out unless all of `people` still have an account.
     """
-    content = content_of(detail) if detail else ""
+    content = encode_detail(detail) if detail else ""
     salt = secrets.token_hex(chain.SALT_BYTES) if content else ""
-    detail_hash = chain.salted(salt, content) if content else ""
-    key = keys.signing()
+    detail_hash = chain.hash_detail(salt, content) if content else ""
+    key = keys.load_signing_key()
     # Others who append wait from here on, so do all work that doesn't need the head before.
-    head: Any = locked_head()
+    head: Any = lock_head()
     # Check this only now, since erasing a person locks the head, too.
     if content and User.objects.filter(pk__in=filter(None, people)).count() < len(people):
         content = detail_hash = ""
@@ -131,21 +131,23 @@ def sign(head: AuditHead, key: keys.Key) -> None:
     )
 
 
-def locked_head() -> AuditHead:
+def lock_head() -> AuditHead:
     """Return the locked head, with the database's time as `now`.
 
     Nobody else can append until the transaction ends. A missing head is created from the last
     event, and an event records that.
     """
-    heads = AuditHead.objects.select_for_update().filter(pk=ONLY).annotate(now=Now())
+    heads = AuditHead.objects.select_for_update().filter(pk=SINGLETON_PK).annotate(now=Now())
     if (head := heads.first()) is not None:
         return head
     # Another process may create it at the same time and append before this one gets the lock.
-    AuditHead.objects.bulk_create([AuditHead(pk=ONLY, key="", mac="")], ignore_conflicts=True)
+    AuditHead.objects.bulk_create(
+        [AuditHead(pk=SINGLETON_PK, key="", mac="")], ignore_conflicts=True
+    )
     head = heads.get()
     last = AuditEvent.objects.first()
     if head.sequence or not last:
         return head
-    AuditHead.objects.filter(pk=ONLY).update(sequence=last.sequence, link=last.link)
+    AuditHead.objects.filter(pk=SINGLETON_PK).update(sequence=last.sequence, link=last.link)
     append("log.resumed", target_type="auditevent", target=str(last.sequence), detail={})
-    return locked_head()
+    return lock_head()

@@ -8,7 +8,7 @@ from typing import NamedTuple, Self
 from chatapp.db.locks import only_one_process
 from chatapp.models.audit import chain, keys
 from chatapp.models.audit.erasing import NAMES_OTHERS
-from chatapp.models.audit.events import ONLY, AuditDetail, AuditEvent, AuditHead
+from chatapp.models.audit.events import SINGLETON_PK, AuditDetail, AuditEvent, AuditHead
 
 AT_ONCE = 1000
 LOCK = "audit"  # prevents pruning during a verification
@@ -19,7 +19,7 @@ class Broken(Exception):
 
 
 class Head(NamedTuple):
-    """Where the log ended at some time, as found in a backup or in the server's log."""
+    """The end of the log at some time, as found in a backup or in the server's log."""
 
     sequence: int
     link: str
@@ -28,7 +28,7 @@ class Head(NamedTuple):
         return f"{self.sequence}:{self.link}"
 
     @classmethod
-    def parsed(cls, text: str) -> Self | None:
+    def parse(cls, text: str) -> Self | None:
         """Parse the result of `str`; return None if the text is invalid."""
         sequence, _, link = text.strip().partition(":")
         is_one = sequence.isdecimal() and len(link) == len(chain.GENESIS)
@@ -37,7 +37,7 @@ class Head(NamedTuple):
 
 @dataclass
 class VerifiedLog:
-    """What was found in an unchanged log."""
+    """The findings in an unchanged log."""
 
     events: int = 0
     first: AuditEvent | None = None
@@ -55,29 +55,31 @@ class VerifiedLog:
         return self.last.at if self.last else None
 
 
-def head_now() -> Head:
+def read_head() -> Head:
     """Return where the log ends according to its head."""
-    found = AuditHead.objects.filter(pk=ONLY).first()
-    return Head(found.sequence, found.link) if found else Head(0, chain.GENESIS)
+    head = AuditHead.objects.filter(pk=SINGLETON_PK).first()
+    return Head(head.sequence, head.link) if head else Head(0, chain.GENESIS)
 
 
 def verify(expected: Collection[Head] = ()) -> VerifiedLog:
     """Verify the whole log. Raises `Broken` if it was changed or lacks an expected head."""
     with only_one_process(LOCK):
-        head = AuditHead.objects.filter(pk=ONLY).first()
+        head = AuditHead.objects.filter(pk=SINGLETON_PK).first()
         if head is None:
-            if AuditEvent.objects.exists() or any(one.sequence for one in expected):
+            if AuditEvent.objects.exists() or any(
+                expected_head.sequence for expected_head in expected
+            ):
                 raise Broken("The log's head is missing.")
             return VerifiedLog()
-        return _Reading(head, expected).verdict()
+        return _Verification(head, expected).verdict()
 
 
-class _Reading:
+class _Verification:
     def __init__(self, head: AuditHead, expected: Collection[Head]) -> None:
         self._head = head
-        self._expected = {one.sequence: one.link for one in expected}
-        self._keys = keys.known()
-        self._found = VerifiedLog(head=Head(head.sequence, head.link))
+        self._expected = {expected_head.sequence: expected_head.link for expected_head in expected}
+        self._keys = keys.load_verification_keys()
+        self._result = VerifiedLog(head=Head(head.sequence, head.link))
         self._unchecked: int | None = None  # the first event that nothing vouches for yet
         self._pruned_to = 0
         # The last event with an erased detail, by actor and person.
@@ -90,7 +92,7 @@ class _Reading:
         number, link = None, None
         for event in events_between(self._head.pruned_to, self._head.sequence):
             if number is None:
-                self._found.first = event
+                self._result.first = event
             elif event.sequence != number + 1:
                 raise Broken(f"After event {number}, an event is missing.")
             elif not chain.is_same(event.previous, link or ""):
@@ -98,10 +100,10 @@ class _Reading:
             self._check(event)
             number, link = event.sequence, event.link
             self._check_expected(number, link)
-            self._found.last = event
+            self._result.last = event
         self._check_ends(link or chain.GENESIS)
         self._check_erased()
-        return self._found
+        return self._result
 
     def _check_head(self) -> None:
         head, secret = self._head, self._keys.get(self._head.key)
@@ -121,7 +123,7 @@ class _Reading:
                 )
 
     def _check(self, event: AuditEvent) -> None:
-        self._found.events += 1
+        self._result.events += 1
         self._check_signature(event)
         self._check_detail(event)
         if event.action == "log.pruned" and event.target.isdecimal():
@@ -133,14 +135,14 @@ class _Reading:
 
     def _check_signature(self, event: AuditEvent) -> None:
         if not is_signed(event, self._keys):
-            self._found.old_keys += 1
+            self._result.old_keys += 1
             self._unchecked = self._unchecked or event.sequence
             return
         self._unchecked = None
 
     def _check_detail(self, event: AuditEvent) -> None:
         if is_erased(event):
-            self._found.erased += 1
+            self._result.erased += 1
             if event.action in NAMES_OTHERS and _is_recorded_as_emptied(event):
                 return
             self._erased[event.actor, event.person] = event.sequence
@@ -150,7 +152,7 @@ class _Reading:
             raise Broken(f"Event {sequence} is not the same event as before.")
 
     def _check_ends(self, link: str) -> None:
-        last, first = self._found.last, self._found.first
+        last, first = self._result.last, self._result.first
         if (last.sequence if last else 0) != self._head.sequence or link != self._head.link:
             raise Broken(f"The log's head says that event {self._head.sequence} is the last one.")
         if self._unchecked:
@@ -185,9 +187,9 @@ def _is_recorded_as_emptied(event: AuditEvent) -> bool:
     return records.filter(target=str(event.sequence)).exists()
 
 
-def is_signed(event: AuditEvent, known: Mapping[str, bytes]) -> bool:
+def is_signed(event: AuditEvent, secrets_by_key: Mapping[str, bytes]) -> bool:
     """Check the event's signature. Returns False if its key is unknown; raises `Broken`."""
-    if (secret := known.get(event.key)) is None:
+    if (secret := secrets_by_key.get(event.key)) is None:
         return False
     if not chain.is_same(event.mac, chain.signature(secret, event.fields)):
         raise Broken(f"Event {event.sequence} was changed.")
@@ -203,27 +205,27 @@ def is_erased(event: AuditEvent) -> bool:
         return False
     if detail.is_erased and event.detail_hash:
         return True
-    if not chain.is_same(chain.salted(detail.salt, detail.content), event.detail_hash):
+    if not chain.is_same(chain.hash_detail(detail.salt, detail.content), event.detail_hash):
         raise Broken(f"The detail of event {event.sequence} was changed.")
     return False
 
 
-def check_some(events: Iterable[AuditEvent]) -> None:
+def check_events(events: Iterable[AuditEvent]) -> None:
     """Check the signature and detail of each of these events only. Raises `Broken`."""
-    known = keys.known()
+    secrets_by_key = keys.load_verification_keys()
     for event in events:
-        is_signed(event, known)
+        is_signed(event, secrets_by_key)
         is_erased(event)
 
 
 def events_between(after: int, last: int) -> Iterator[AuditEvent]:
     """Yield the events after `after`, up to and including `last`, with their details."""
-    while found := some_between(after, last):
-        yield from found
-        after = found[-1].sequence
+    while batch := read_batch(after, last):
+        yield from batch
+        after = batch[-1].sequence
 
 
-def some_between(after: int, last: int) -> list[AuditEvent]:
+def read_batch(after: int, last: int) -> list[AuditEvent]:
     """Return the first batch of them, small enough to be in memory at once."""
-    some = AuditEvent.objects.filter(sequence__gt=after, sequence__lte=last)
-    return list(some.select_related("detail").order_by("sequence")[:AT_ONCE])
+    events = AuditEvent.objects.filter(sequence__gt=after, sequence__lte=last)
+    return list(events.select_related("detail").order_by("sequence")[:AT_ONCE])

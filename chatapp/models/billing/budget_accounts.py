@@ -29,18 +29,18 @@ MAX_PREPARED = (
 
 
 class BudgetAccountQuerySet(models.QuerySet["BudgetAccount"]):
-    def to_be_locked(self) -> Self:
+    def lock_rows(self) -> Self:
         """Lock the rows for the rest of the transaction, in the order of their ids."""
         rows = self.select_related("limit").order_by("pk")
         return rows.select_for_update(of=("self",), no_key=True)
 
-    def remove_of(self, limit: Limit) -> None:
+    def remove_limit(self, limit: Limit) -> None:
         """Delete a limit's accounts, within a transaction; running replies continue without it."""
         accounts = self.filter(limit=limit)
-        list(accounts.to_be_locked())  # in the same order as settling a reply does
+        list(accounts.lock_rows())  # in the same order as settling a reply does
         accounts.delete()
 
-    def of(self, limits: Collection[Limit], user: int) -> Self:
+    def for_user(self, limits: Collection[Limit], user: int) -> Self:
         """Return the accounts that a person's replies are charged to under these limits."""
         return self.filter(Q(user=user) | Q(user=None), limit__in=limits)
 
@@ -77,7 +77,7 @@ class BudgetAccount(models.Model):
         return f"{self.spent} + {self.held} of {self.limit.cap}"
 
     @staticmethod
-    def make_missing(limits: Iterable[Limit], user: int) -> None:
+    def create_missing(limits: Iterable[Limit], user: int) -> None:
         """Create the accounts of these limits that this person's replies need and do not exist."""
         accounts = [
             BudgetAccount(limit=limit, user_id=user if limit.has_each_their_own else None)
@@ -86,7 +86,7 @@ class BudgetAccount(models.Model):
         BudgetAccount.objects.bulk_create(accounts, ignore_conflicts=True)
 
     @staticmethod
-    def locked(limits: Collection[Limit], user: int) -> "list[BudgetAccount]":
+    def lock_accounts(limits: Collection[Limit], user: int) -> "list[BudgetAccount]":
         """Lock and return a person's accounts under these limits, each in its current period.
 
         Those that are missing are created. Call it within a transaction.
@@ -94,16 +94,18 @@ class BudgetAccount(models.Model):
         keys = [limit.pk for limit in limits]
         is_prepared = len(keys) <= MAX_PREPARED
         values = (user, *keys, *[keys[-1]] * (MAX_PREPARED - len(keys)))
-        accounts = BudgetAccount.objects.of(limits, user)
+        accounts = BudgetAccount.objects.for_user(limits, user)
         # Creating an account waits for other transactions that create it: nothing is locked yet.
-        if (_OF_LIMITS.count(*values) if is_prepared else accounts.count()) < len(keys):
-            BudgetAccount.make_missing(limits, user)
-        return _present(_LOCKED.all(*values) if is_prepared else accounts.to_be_locked())
+        if (_ACCOUNTS_OF_LIMITS.count(*values) if is_prepared else accounts.count()) < len(keys):
+            BudgetAccount.create_missing(limits, user)
+        return _start_periods(
+            _LOCKED_ACCOUNTS.all(*values) if is_prepared else accounts.lock_rows()
+        )
 
     @staticmethod
-    def locked_again(keys: Collection[int]) -> "list[BudgetAccount]":
+    def lock_existing(keys: Collection[int]) -> "list[BudgetAccount]":
         """Lock and return the accounts with these keys that still exist."""
-        return _present(_OF_KEYS.all(sorted(keys)))
+        return _start_periods(_ACCOUNTS_BY_KEY.all(sorted(keys)))
 
     def start_new_period(self, now: datetime) -> None:
         """Reset what was spent if a new period has begun.
@@ -116,7 +118,7 @@ class BudgetAccount(models.Model):
             self.since, self.spent, self.overrun = began, 0, 0
 
     @property
-    def left(self) -> int:
+    def remaining(self) -> int:
         """The unspent amount; negative if replies exceeded the cap or the cap was lowered."""
         return self.limit.cap - self.spent - self.held
 
@@ -128,7 +130,7 @@ class BudgetAccount(models.Model):
 
 
 class BudgetHold(models.Model):
-    """What a reply holds in an account, and what was charged when it ended.
+    """The amount that a reply holds in an account, and the amount charged when it ended.
 
     The message is not a foreign key: the charge outlives it.
     """
@@ -178,53 +180,55 @@ def settle(usages: Iterable[Usage]) -> None:
     Call it in the transaction that books the usage. Calling it again charges only the difference.
     """
     by_reply = {usage.message_id: usage for usage in usages}
-    holds = _OF_REPLIES.all(by_reply)
+    holds = _HOLDS_OF_REPLIES.all(by_reply)
     keys = {hold.account_id for hold in holds}
-    if not (by_account := {one.pk: one for one in BudgetAccount.locked_again(keys)}):
+    if not (by_account := {account.pk: account for account in BudgetAccount.lock_existing(keys)}):
         return
     # Read them again under the lock: another process may have just settled them.
-    unique = {hold.pk: hold for hold in _OF_REPLIES.all(by_reply)}.values()
+    unique = {hold.pk: hold for hold in _HOLDS_OF_REPLIES.all(by_reply)}.values()
     holds = [hold for hold in unique if hold.account_id in by_account]
     for hold in holds:
         account = by_account[hold.account_id]
-        hold.settle(account, charged(account.limit, by_reply[hold.message]))
-    SETTLED.run(*holds)
-    KEPT.run(*by_account.values())
+        hold.settle(account, compute_charge(account.limit, by_reply[hold.message]))
+    UPDATE_SETTLED.run(*holds)
+    UPDATE_ACCOUNTS.run(*by_account.values())
 
 
-def charged(limit: Limit, usage: Usage) -> int:
+def compute_charge(limit: Limit, usage: Usage) -> int:
     """Return the amount that a reply is charged: its known or estimated usage, else 0."""
     if limit.measure == Measure.MONEY:
         return usage.cost or 0
     return (usage.total_tokens or 0) if limit.measure == Measure.TOKENS else 0
 
 
-def _present(accounts: Iterable[BudgetAccount]) -> list[BudgetAccount]:
+def _start_periods(accounts: Iterable[BudgetAccount]) -> list[BudgetAccount]:
     """Return each account once, reset if a new period has begun."""
     now = timezone.now()
-    found = list({one.pk: one for one in accounts}.values())
-    for account in found:
+    unique_accounts = list({account.pk: account for account in accounts}.values())
+    for account in unique_accounts:
         account.start_new_period(now)
-    return found
+    return unique_accounts
 
 
-def _of_limits(user: Parameter, limits: Iterable[Parameter]) -> BudgetAccountQuerySet:
+def _filter_by_limits(user: Parameter, limits: Iterable[Parameter]) -> BudgetAccountQuerySet:
     return BudgetAccount.objects.filter(
         Q(user=user) | Q(user=None), reduce(or_, [Q(limit=limit) for limit in limits])
     )
 
 
-KEPT = Update(BudgetAccount, ["since", "spent", "held", "overrun"])
-HELD = Update(BudgetHold, ["held"])
-TAKEN = Insert(BudgetHold)
-SETTLED = Update(BudgetHold, ["held", "spent", "since", "overrun", "settled_at"])
+UPDATE_ACCOUNTS = Update(BudgetAccount, ["since", "spent", "held", "overrun"])
+UPDATE_HELD = Update(BudgetHold, ["held"])
+INSERT_HOLDS = Insert(BudgetHold)
+UPDATE_SETTLED = Update(BudgetHold, ["held", "spent", "since", "overrun", "settled_at"])
 _KEYS = (User._meta.pk, *[Limit._meta.pk] * MAX_PREPARED)
-_OF_LIMITS = Query(lambda user, *limits: _of_limits(user, limits).order_by(), *_KEYS)
-_LOCKED = Query(lambda user, *limits: _of_limits(user, limits).to_be_locked(), *_KEYS)
-_OF_KEYS = PreparedIn(
-    lambda *keys: BudgetAccount.objects.filter(pk__in=keys).to_be_locked(), BudgetAccount._meta.pk
+_ACCOUNTS_OF_LIMITS = Query(
+    lambda user, *limits: _filter_by_limits(user, limits).order_by(), *_KEYS
 )
-_OF_REPLIES = PreparedIn(
+_LOCKED_ACCOUNTS = Query(lambda user, *limits: _filter_by_limits(user, limits).lock_rows(), *_KEYS)
+_ACCOUNTS_BY_KEY = PreparedIn(
+    lambda *keys: BudgetAccount.objects.filter(pk__in=keys).lock_rows(), BudgetAccount._meta.pk
+)
+_HOLDS_OF_REPLIES = PreparedIn(
     lambda *replies: BudgetHold.objects.filter(message__in=replies).order_by(),
     BudgetHold._meta.get_field("message"),
 )

@@ -12,4 +12,4 @@ def context_window(upstream: Upstream | None, model: str) -> int | None:
     """
     if upstream is None:
         return None
-    return upstream.context_of(model, Price.context_of(upstream.pk, model))
+    return upstream.find_context_tokens(model, Price.find_context_tokens(upstream.pk, model))

@@ -26,7 +26,7 @@ def _where(condition: str, count: str = "1") -> str:
     return f"CASE WHEN {condition} THEN coalesce({count}, 0) ELSE 0 END"
 
 
-def _ended(*endings: Ending) -> str:
+def _count_endings(*endings: Ending) -> str:
     listed = ", ".join(f"'{ending}'" for ending in endings)
     return _where(f"{{row}}.ending IN ({listed})")
 
@@ -56,10 +56,10 @@ SUMS: Mapping[str, str] = {
     "estimated_cost": _where(_IS_ESTIMATED, "{row}.cost"),
     "unpriced": _where("{row}.cost IS NULL"),
     "with_fees": _where("{row}.cost IS NOT NULL AND {row}.extra_fees > 0"),
-    "complete": _ended(Ending.COMPLETE),
-    "stopped": _ended(*PEOPLE_ENDED),
-    "limited": _ended(*RULES_ENDED),
-    "failed": _ended(*FAILED),
+    "complete": _count_endings(Ending.COMPLETE),
+    "stopped": _count_endings(*PEOPLE_ENDED),
+    "limited": _count_endings(*RULES_ENDED),
+    "failed": _count_endings(*FAILED),
     "timed": _where("{row}.first_token_ms IS NOT NULL"),
     "first_token_ms": "coalesce({row}.first_token_ms, 0)",
     "written_tokens": _where(_HAS_SPEED, "{row}.completion_tokens"),

@@ -16,17 +16,17 @@ def release(reply: UUID, usage: Usage, user: int, upstream: int, model: str) -> 
     that then admits the reply for `model`. A reply counts once for a limit on replies per minute
     that concerns both models.
     """
-    limits = [one for one in Limit.concerning(user) if one.concerns(upstream, model)]
+    limits = [limit for limit in Limit.for_user(user) if limit.concerns(upstream, model)]
     holds = BudgetHold.objects.filter(message=reply)
-    held = set(holds.values_list("account", flat=True))
-    if limits or held:
+    held_accounts = set(holds.values_list("account", flat=True))
+    if limits or held_accounts:
         # The accounts of both models are locked together, because all lock them in one order.
-        BudgetAccount.make_missing(limits, user)
-        needed = BudgetAccount.objects.of(limits, user).values_list("pk", flat=True)
-        BudgetAccount.locked_again({*held, *needed})
+        BudgetAccount.create_missing(limits, user)
+        needed = BudgetAccount.objects.for_user(limits, user).values_list("pk", flat=True)
+        BudgetAccount.lock_existing({*held_accounts, *needed})
         holds.update(message=usage.message_id)
         settle([usage])
-        both = BudgetAccount.objects.filter(pk__in=held, limit__in=limits, spent__gt=0)
+        both = BudgetAccount.objects.filter(pk__in=held_accounts, limit__in=limits, spent__gt=0)
         both.filter(limit__measure=Measure.A_MINUTE).update(spent=F("spent") - 1)
     if usage.total_tokens:
         Usage.book([usage])

@@ -1,4 +1,4 @@
-"""What one person has used in the current month."""
+"""The usage of one person in the current month."""
 
 from dataclasses import dataclass
 from typing import Self

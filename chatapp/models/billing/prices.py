@@ -1,4 +1,4 @@
-"""What a model's tokens cost and how large its context is, each valid from a moment on.
+"""The prices of a model's tokens and the size of its context, each valid from a moment on.
 
 Money is counted in nano-dollars (10⁻⁹ US dollars) and prices are per million tokens, so even the
 cheapest prices are whole numbers. A price is never changed; a newer one follows it. A reply's cost
@@ -27,7 +27,7 @@ MILLION = 10**6  # tokens: the unit of a price
 MAX_PRICE = 10**5 * DOLLAR  # per million tokens
 MAX_COST = 10**18  # of one reply, so that sums over many stay within the database's integers
 FRESH_SECONDS = 10.0  # for which a process caches a model's prices
-KEPT = 1000  # models whose prices a process caches
+MAX_CACHED = 1000  # models whose prices a process caches
 
 FIGURES = ("input", "cached", "cache_write", "output", "reasoning")
 LISTED = (*FIGURES, "context_tokens")
@@ -67,27 +67,27 @@ class Price(models.Model):
 
     def save(self, *args: Any, **options: Any) -> None:
         super().save(*args, **options)
-        forget()
+        clear_cache()
 
     @property
     def is_known(self) -> bool:
         return self.input is not None and self.output is not None
 
     @classmethod
-    def holding(cls, upstream: int | None, model: str, at: datetime | None = None) -> Self | None:
+    def find(cls, upstream: int | None, model: str, at: datetime | None = None) -> Self | None:
         """Return the price of a model at a moment, from the source of highest precedence that has
         one, or None. Prices are cached for ten seconds, so that a turn need not query them."""
-        return _first(_prices_of(upstream, model), at or timezone.now())  # type: ignore[return-value]
+        return _find_valid_price(_load_prices(upstream, model), at or timezone.now())  # type: ignore[return-value]
 
     @classmethod
-    def context_of(cls, upstream: int | None, model: str) -> int | None:
+    def find_context_tokens(cls, upstream: int | None, model: str) -> int | None:
         """Return the size of its context in tokens, if a source has it."""
         now = timezone.now()
-        known = (one for one in _prices_of(upstream, model) if one.holds_from <= now)
-        return next((one.context_tokens for one in known if one.context_tokens), None)
+        valid_prices = (price for price in _load_prices(upstream, model) if price.holds_from <= now)
+        return next((price.context_tokens for price in valid_prices if price.context_tokens), None)
 
     @classmethod
-    def hear(
+    def update_from_list(
         cls,
         upstream: int,
         listed: Iterable[ListedModel],
@@ -97,23 +97,24 @@ class Price(models.Model):
 
         A model that the source no longer lists gets a row without figures.
         """
-        listed_figures = {one.id: _figures_of(one) for one in listed}
+        listed_figures = {listed_model.id: _read_figures(listed_model) for listed_model in listed}
         with transaction.atomic(), one_at_a_time("prices"):
-            known = {}
+            previous_figures = {}
             earlier = cls.objects.filter(upstream=upstream, source=source)
             for price in earlier.order_by("holds_from", "pk"):
-                known[price.model] = price.figures
+                previous_figures[price.model] = price.figures
             nothing = dict.fromkeys(LISTED)
             current = {
-                model: listed_figures.get(model, nothing) for model in [*known, *listed_figures]
+                model: listed_figures.get(model, nothing)
+                for model in [*previous_figures, *listed_figures]
             }
             news = [
                 Price(upstream_id=upstream, model=model, source=source, **figures)
                 for model, figures in current.items()
-                if figures != known.get(model, nothing)
+                if figures != previous_figures.get(model, nothing)
             ]
             Price.objects.bulk_create(news)
-        forget()
+        clear_cache()
         return len(news)
 
     @property
@@ -159,13 +160,13 @@ class Price(models.Model):
         record = {name: figure for name, figure in figures.items() if figure is not None}
         return record | {"source": self.source, "holds_from": self.holds_from.isoformat()}
 
-    def as_set(self) -> dict[str, Any]:
+    def as_audit_record(self) -> dict[str, Any]:
         """Return all figures with the upstream and the model, for the audit log."""
         context = {"context_tokens": self.context_tokens} if self.context_tokens else {}
         return {"upstream": self.upstream.name, "model": self.model} | self.as_record() | context
 
 
-def _figures_of(model: ListedModel) -> dict[str, int | None]:
+def _read_figures(model: ListedModel) -> dict[str, int | None]:
     prices = [getattr(model.price, name) if model.price else None for name in FIGURES]
     return dict(zip(LISTED, [*prices, model.context_tokens], strict=True))
 
@@ -173,12 +174,12 @@ def _figures_of(model: ListedModel) -> dict[str, int | None]:
 _cache: dict[tuple[int, str], tuple[float, list[Price]]] = {}
 
 
-def forget() -> None:
+def clear_cache() -> None:
     """Clear this process's cache. Other processes' caches expire after ten seconds."""
     _cache.clear()
 
 
-def _prices_of(upstream: int | None, model: str) -> list[Price]:
+def _load_prices(upstream: int | None, model: str) -> list[Price]:
     """Return every price of a model, by precedence of source, then the newest first."""
     if upstream is None:
         return []
@@ -189,14 +190,14 @@ def _prices_of(upstream: int | None, model: str) -> list[Price]:
         newest_first = Price.objects.filter(upstream=upstream, model=model).order_by(
             "-holds_from", "-pk"
         )
-        prices = sorted(newest_first, key=lambda one: order.index(one.source))  # type: ignore[arg-type]
-        if len(_cache) >= KEPT:
+        prices = sorted(newest_first, key=lambda price: order.index(price.source))  # type: ignore[arg-type]
+        if len(_cache) >= MAX_CACHED:
             _cache.clear()
         _cache[key] = now, prices
     return prices
 
 
-def _first(prices: Iterable[Price], at: datetime) -> Price | None:
+def _find_valid_price(prices: Iterable[Price], at: datetime) -> Price | None:
     """Return the newest valid price of the first source that has figures."""
     newest: dict[str, Price] = {}
     for price in prices:

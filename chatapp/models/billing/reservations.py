@@ -15,11 +15,17 @@ from uuid import UUID
 from django.db import transaction
 
 from chatapp.db.statements import build, run_together
-from chatapp.models.billing.budget_accounts import HELD, KEPT, TAKEN, BudgetAccount, BudgetHold
+from chatapp.models.billing.budget_accounts import (
+    INSERT_HOLDS,
+    UPDATE_ACCOUNTS,
+    UPDATE_HELD,
+    BudgetAccount,
+    BudgetHold,
+)
 from chatapp.models.billing.limit_refusal import refusal
 from chatapp.models.billing.limits import Limit, Measure
 from chatapp.models.billing.prices import MILLION, Price
-from chatapp.models.billing.quota_usage import LimitWarning, usage_of, warning
+from chatapp.models.billing.quota_usage import LimitWarning, build_usage, warning
 from chatapp.models.billing.usage import Usage
 
 OUTPUT = 2_000  # tokens of output that are held at first, and added each time
@@ -44,18 +50,18 @@ class Reservation:
     message: UUID
     holds: dict[int, BudgetHold]  # by account
     price: Price | None
-    most: int | None = None  # output that the first request allows, over all choices
+    max_output: int | None = None  # output that the first request allows, over all choices
     prompt: int = 0
     output: int = 0  # held
     affordable: int = 0  # output that the accounts had room for when last read
-    earlier: Usage = field(default_factory=Usage.nothing)  # of requests that have ended
+    earlier: Usage = field(default_factory=Usage.empty)  # of requests that have ended
     written: int = 0  # bytes; at least the number of tokens
     max_tokens: int | None = None  # sent to the upstream, as the total over all choices
     warning: LimitWarning | None = None  # if little was left before this reply
     was_refused: bool = False  # the last time it asked for more
 
     @property
-    def used(self) -> int:
+    def used_tokens(self) -> int:
         """Upper bound of the output so far, in tokens."""
         if self.max_tokens is None or self.written > BYTES_A_TOKEN * self.max_tokens:
             return self.written
@@ -65,7 +71,7 @@ class Reservation:
     def wants_more(self) -> bool:
         """Whether over half of the hold is used and the upstream may write beyond it."""
         is_enough = self.max_tokens is not None and self.output >= self.max_tokens
-        return self.is_bounded and not is_enough and 2 * self.used > self.output
+        return self.is_bounded and not is_enough and 2 * self.used_tokens > self.output
 
     @property
     def is_over(self) -> bool:
@@ -76,12 +82,14 @@ class Reservation:
         if not self.is_bounded:
             return False
         if self._is_capped:
-            return self.used > self.output
-        return self.used > self.affordable or (self.was_refused and self.used >= self.output)
+            return self.used_tokens > self.output
+        return self.used_tokens > self.affordable or (
+            self.was_refused and self.used_tokens >= self.output
+        )
 
-    def first(self, output: int) -> int:
+    def cap_output(self, output: int) -> int:
         """Return this many tokens of output, or what the first request allows if that is less."""
-        return output if self.most is None else min(output, self.most)
+        return output if self.max_output is None else min(output, self.max_output)
 
     @property
     def is_bounded(self) -> bool:
@@ -93,11 +101,11 @@ class Reservation:
     def _is_capped(self) -> bool:
         return self.max_tokens is not None and self.max_tokens <= self.output
 
-    def tell(self, most: int | None) -> None:
-        """Begin a request whose `max_tokens` is `most`; None if the upstream is sent none."""
-        self.max_tokens, self.written, self.was_refused = most, 0, False
+    def begin_request(self, max_tokens: int | None) -> None:
+        """Begin a request; `max_tokens` is None if the upstream is sent none."""
+        self.max_tokens, self.written, self.was_refused = max_tokens, 0, False
 
-    def need(self, limit: Limit, prompt: int, output: int) -> int:
+    def compute_need(self, limit: Limit, prompt: int, output: int) -> int:
         """Return what the reply has to hold of an account for this prompt and output."""
         if limit.measure == Measure.TOKENS:
             return _tokens(self.earlier) + prompt + output
@@ -105,7 +113,7 @@ class Reservation:
             return _money(self.earlier, self.price) + self.price.at_most(prompt, output)
         return 1 if limit.measure == Measure.AT_ONCE else 0
 
-    def within(self, account: BudgetAccount, prompt: int) -> int:
+    def compute_room(self, account: BudgetAccount, prompt: int) -> int:
         """Return the tokens of output that the account has room for, including what this reply
         holds of it already.
 
@@ -116,8 +124,8 @@ class Reservation:
             hold.held or account.limit.measure == Measure.A_MINUTE
         ):
             return UNBOUNDED
-        room = account.left + hold.held
-        room -= self.need(account.limit, prompt, 0)
+        room = account.remaining + hold.held
+        room -= self.compute_need(account.limit, prompt, 0)
         if room < 0:
             return -1
         if account.limit.measure == Measure.TOKENS:
@@ -134,18 +142,18 @@ class Reservation:
 
         If less than `least` is left, change nothing and return the account that lacks it.
         """
-        mine = [one for one in accounts if one.pk in self.holds]
-        tightest = min(mine, key=lambda one: self.within(one, prompt), default=None)
-        affordable = self.within(tightest, prompt) if tightest else UNBOUNDED
+        mine = [account for account in accounts if account.pk in self.holds]
+        tightest = min(mine, key=lambda account: self.compute_room(account, prompt), default=None)
+        affordable = self.compute_room(tightest, prompt) if tightest else UNBOUNDED
         if tightest and affordable < least:
             return tightest
         self.affordable = affordable
         self.prompt, self.output = prompt, min(output, affordable)
         for account in mine:
             hold = self.holds[account.pk]
-            held = self.need(account.limit, prompt, self.output)
-            account.held = max(0, account.held + held - hold.held)
-            hold.held = held
+            amount = self.compute_need(account.limit, prompt, self.output)
+            account.held = max(0, account.held + amount - hold.held)
+            hold.held = amount
         return None
 
 
@@ -159,7 +167,7 @@ class PlannedRequest(NamedTuple):
 
 
 class LimitedReply(Protocol):
-    """What limits on a reply depend on, and the flag that says whether any applies."""
+    """The facts that limits on a reply depend on, and the flag that says whether any applies."""
 
     is_limited: bool
 
@@ -188,37 +196,41 @@ def admit(
     sent for a reply, and `most_output` of what its request allows, or None. Returns reservations by
     reply; replies that no limit applies to have none. Raises `OverLimit`.
     """
-    limits = Limit.concerning(user)
+    limits = Limit.for_user(user)
     concerning = {
         reply.pk: [limit for limit in limits if limit.concerns(reply.upstream_id, reply.model)]
         for reply in replies
     }
     for reply in replies:
         reply.is_limited = bool(concerning[reply.pk])
-    wanted = {one.pk: one for some in concerning.values() for one in some}
-    if not wanted:
+    limits_by_key = {
+        limit.pk: limit for reply_limits in concerning.values() for limit in reply_limits
+    }
+    if not limits_by_key:
         return {}
     # Others wait for the locked rows until the transaction ends, so find out first what we can.
-    known = {
+    estimates = {
         reply.pk: (
             prompt_tokens(reply),
-            Price.holding(reply.upstream_id, reply.model),
+            Price.find(reply.upstream_id, reply.model),
             most_output(reply),
         )
         for reply in replies
         if concerning[reply.pk]
     }
-    accounts = BudgetAccount.locked(wanted.values(), user)
+    accounts = BudgetAccount.lock_accounts(limits_by_key.values(), user)
     reservations = {}
     output = OUTPUT if len(replies) == 1 else MIN_OUTPUT
     for reply in replies:
         if mine := [account for account in accounts if account.limit in concerning[reply.pk]]:
             assert reply.streamed_by
             asking = PlannedRequest(reply.pk, reply.upstream_id, reply.model, reply.streamed_by)
-            reservations[reply.pk] = _admitted(asking, mine, *known[reply.pk], output, MIN_OUTPUT)
+            reservations[reply.pk] = _reserve(
+                asking, mine, *estimates[reply.pk], output, MIN_OUTPUT
+            )
     if len(reservations) > 1:
         _share_out(list(reservations.values()), accounts)
-    _take(reservations.values(), accounts)
+    _store_holds(reservations.values(), accounts)
     return reservations
 
 
@@ -236,31 +248,38 @@ def admit_request(
     Raises `OverLimit`.
     """
     limits = [
-        one
-        for one in Limit.concerning(user)
-        if one.is_of_tokens and one.concerns(asking.upstream, asking.model)
+        limit
+        for limit in Limit.for_user(user)
+        if limit.is_of_tokens and limit.concerns(asking.upstream, asking.model)
     ]
     if not limits:
         return None
-    price = Price.holding(asking.upstream, asking.model)
-    accounts = BudgetAccount.locked(limits, user)
-    reservation = _admitted(asking, accounts, prompt_tokens, price, None, OUTPUT, least)
-    _take([reservation], accounts)
+    price = Price.find(asking.upstream, asking.model)
+    accounts = BudgetAccount.lock_accounts(limits, user)
+    reservation = _reserve(asking, accounts, prompt_tokens, price, None, OUTPUT, least)
+    _store_holds([reservation], accounts)
     return reservation
 
 
 @contextmanager
-def together(reservations: Iterable[Reservation]) -> Iterator[None]:
+def reservation_transaction(reservations: Iterable[Reservation]) -> Iterator[None]:
     """A transaction in which these may hold more. If it fails, each holds what it held before."""
     before = [
-        (one, one.prompt, one.output, one.was_refused, one.holds, _held(one))
-        for one in reservations
+        (
+            reservation,
+            reservation.prompt,
+            reservation.output,
+            reservation.was_refused,
+            reservation.holds,
+            _read_held(reservation),
+        )
+        for reservation in reservations
     ]
     try:
         with transaction.atomic():
             yield
     except BaseException:
-        for reservation, prompt, output, was_refused, holds, held in before:
+        for reservation, prompt, output, was_refused, holds, held_amounts in before:
             reservation.prompt, reservation.output, reservation.was_refused = (
                 prompt,
                 output,
@@ -268,26 +287,28 @@ def together(reservations: Iterable[Reservation]) -> Iterator[None]:
             )
             reservation.holds = holds
             for key, hold in holds.items():
-                hold.held = held[key]
+                hold.held = held_amounts[key]
         raise
 
 
-def _held(reservation: Reservation) -> dict[int, int]:
+def _read_held(reservation: Reservation) -> dict[int, int]:
     return {key: hold.held for key, hold in reservation.holds.items()}
 
 
 def grow(reservations: Iterable[Reservation]) -> None:
-    """Hold more for each of these, as far as there is more. Call it within `together`."""
+    """Hold more for each of these, as far as there is more. Call it within
+    `reservation_transaction`.
+    """
     wanting = list(reservations)
-    accounts = _locked_of(wanting)
+    accounts = _lock_accounts(wanting)
     for reservation in wanting:
-        _drop_removed(reservation, accounts)
-        output = 2 * reservation.used + OUTPUT
+        _drop_removed_holds(reservation, accounts)
+        output = 2 * reservation.used_tokens + OUTPUT
         if reservation.max_tokens is not None:
-            output = max(min(output, reservation.max_tokens), reservation.used + 1)
+            output = max(min(output, reservation.max_tokens), reservation.used_tokens + 1)
         refusing = reservation.hold(accounts, reservation.prompt, output, reservation.output + 1)
         reservation.was_refused = refusing is not None
-    _keep(accounts, wanting)
+    _update_holds(accounts, wanting)
 
 
 def admit_again(reservation: Reservation, prompt: int, earlier: Usage) -> bool:
@@ -298,36 +319,36 @@ def admit_again(reservation: Reservation, prompt: int, earlier: Usage) -> bool:
     if not earlier.total_tokens and prompt <= reservation.prompt:
         return True
     reservation.earlier = earlier
-    with together([reservation]):
-        accounts = _locked_of([reservation])
-        _drop_removed(reservation, accounts)
-        if reservation.hold(accounts, prompt, *map(reservation.first, (OUTPUT, MIN_OUTPUT))):
+    with reservation_transaction([reservation]):
+        accounts = _lock_accounts([reservation])
+        _drop_removed_holds(reservation, accounts)
+        if reservation.hold(accounts, prompt, *map(reservation.cap_output, (OUTPUT, MIN_OUTPUT))):
             return False
-        _keep(accounts, [reservation])
+        _update_holds(accounts, [reservation])
     return True
 
 
-def _admitted(
+def _reserve(
     asking: PlannedRequest,
     accounts: Sequence[BudgetAccount],
     prompt: int,
     price: Price | None,
-    most: int | None,
+    max_output: int | None,
     output: int,
     least: int,
 ) -> Reservation:
     holds = {
-        one.pk: build(BudgetHold, message=asking.key, account=one, process=asking.process)
-        for one in accounts
+        account.pk: build(BudgetHold, message=asking.key, account=account, process=asking.process)
+        for account in accounts
     }
     for account in accounts:
-        _count_in(account)
-    reservation = Reservation(asking.key, holds, price, most)
-    reservation.warning = warning(map(usage_of, accounts))
-    output, least = reservation.first(output), reservation.first(least)
+        _count_reply(account)
+    reservation = Reservation(asking.key, holds, price, max_output)
+    reservation.warning = warning(map(build_usage, accounts))
+    output, least = reservation.cap_output(output), reservation.cap_output(least)
     if lacking := reservation.hold(accounts, prompt, output, least):
         limit = lacking.limit
-        needed, for_answer = (reservation.need(limit, size, least) for size in (prompt, 0))
+        needed, for_answer = (reservation.compute_need(limit, size, least) for size in (prompt, 0))
         raise refusal(lacking, needed, for_answer)
     return reservation
 
@@ -335,47 +356,55 @@ def _admitted(
 def _share_out(reservations: Sequence[Reservation], accounts: Collection[BudgetAccount]) -> None:
     """Let each of these, which hold the least, hold more, so that none takes what all need."""
     for number, reservation in enumerate(reservations, start=1):
-        rivals = [one for one in reservations[number:] if one.holds.keys() & reservation.holds]
-        least = reservation.first(MIN_OUTPUT)
+        rivals = [
+            rival for rival in reservations[number:] if rival.holds.keys() & reservation.holds
+        ]
+        least = reservation.cap_output(MIN_OUTPUT)
         reservation.hold(accounts, reservation.prompt, least, least)  # reads what is left
         share = least + (reservation.affordable - least) // (len(rivals) + 1)
-        reservation.hold(accounts, reservation.prompt, reservation.first(min(OUTPUT, share)), least)
+        reservation.hold(
+            accounts, reservation.prompt, reservation.cap_output(min(OUTPUT, share)), least
+        )
         if share < OUTPUT:
             reservation.affordable = share
 
 
-def _take(reservations: Collection[Reservation], accounts: Collection[BudgetAccount]) -> None:
+def _store_holds(
+    reservations: Collection[Reservation], accounts: Collection[BudgetAccount]
+) -> None:
     if not accounts:  # all limits were removed just now
         return
-    kept = ((KEPT, account) for account in accounts)
-    taken = ((TAKEN, hold) for reservation in reservations for hold in reservation.holds.values())
-    run_together(*kept, *taken)
+    updates = ((UPDATE_ACCOUNTS, account) for account in accounts)
+    inserts = (
+        (INSERT_HOLDS, hold) for reservation in reservations for hold in reservation.holds.values()
+    )
+    run_together(*updates, *inserts)
 
 
-def _count_in(account: BudgetAccount) -> None:
+def _count_reply(account: BudgetAccount) -> None:
     """Count one more reply for this minute; raises `OverLimit`."""
     if account.limit.measure != Measure.A_MINUTE:
         return
-    if account.left <= 0:
+    if account.remaining <= 0:
         raise refusal(account)
     account.spent += 1
 
 
-def _locked_of(reservations: Iterable[Reservation]) -> list[BudgetAccount]:
-    return BudgetAccount.locked_again(
+def _lock_accounts(reservations: Iterable[Reservation]) -> list[BudgetAccount]:
+    return BudgetAccount.lock_existing(
         {key for reservation in reservations for key in reservation.holds}
     )
 
 
-def _drop_removed(reservation: Reservation, accounts: Iterable[BudgetAccount]) -> None:
+def _drop_removed_holds(reservation: Reservation, accounts: Iterable[BudgetAccount]) -> None:
     """Drop the holds of limits that were removed meanwhile."""
     left = {account.pk for account in accounts}
     reservation.holds = {key: hold for key, hold in reservation.holds.items() if key in left}
 
 
-def _keep(accounts: Iterable[BudgetAccount], reservations: Iterable[Reservation]) -> None:
-    KEPT.run(*accounts)
-    HELD.run(*(hold for reservation in reservations for hold in reservation.holds.values()))
+def _update_holds(accounts: Iterable[BudgetAccount], reservations: Iterable[Reservation]) -> None:
+    UPDATE_ACCOUNTS.run(*accounts)
+    UPDATE_HELD.run(*(hold for reservation in reservations for hold in reservation.holds.values()))
 
 
 def _tokens(usage: Usage) -> int:

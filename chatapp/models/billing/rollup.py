@@ -21,7 +21,7 @@ from django.db.models import QuerySet
 from chatapp.db.triggers import trigger_source
 from chatapp.models.billing.daily_usage import KEY, SUMS
 from chatapp.models.billing.usage import Usage
-from chatapp.models.platform.calendar import day_of
+from chatapp.models.platform.calendar import get_day
 
 AT_ONCE = 1000
 EVENTS = ("insert", "update", "delete")
@@ -121,7 +121,9 @@ def add_up(connection: BaseDatabaseWrapper) -> None:
             cursor.execute("LOCK TABLE chatapp_usage IN SHARE ROW EXCLUSIVE MODE")
         for table, day in _tables(connection.vendor).items():
             cursor.execute(f"DELETE FROM {table}")
-            cursor.execute(f"INSERT INTO {table} ({', '.join((*KEY, *SUMS))}) {_of_ledger(day)}")
+            cursor.execute(
+                f"INSERT INTO {table} ({', '.join((*KEY, *SUMS))}) {_select_ledger_sums(day)}"
+            )
 
 
 @trigger_source("DailyUsage", "with_fees", refresh=add_up)  # the last column of the sums
@@ -140,33 +142,33 @@ def differences() -> list[tuple[Any, ...]]:
     Each table is compared in one statement, so concurrent bookings make no difference.
     """
     connection = connections[DEFAULT_DB_ALIAS]
-    found: list[tuple[Any, ...]] = []
+    differing_keys: list[tuple[Any, ...]] = []
     with connection.cursor() as cursor:
         for table, day in _tables(connection.vendor).items():
-            kept = ", ".join([*KEY, *(f"-{name} AS {name}" for name in SUMS)])
+            stored_columns = ", ".join([*KEY, *(f"-{name} AS {name}" for name in SUMS)])
             differs = " OR ".join(f"sum({name}) <> 0" for name in SUMS)
             cursor.execute(
-                f"SELECT {', '.join(KEY)} FROM ({_of_ledger(day)} UNION ALL"
-                f" SELECT {kept} FROM {table}) AS compared"
+                f"SELECT {', '.join(KEY)} FROM ({_select_ledger_sums(day)} UNION ALL"
+                f" SELECT {stored_columns} FROM {table}) AS compared"
                 f" GROUP BY {', '.join(KEY)} HAVING {differs} ORDER BY {', '.join(KEY)}"
             )
-            found += [(table.removeprefix("chatapp_"), *row) for row in cursor.fetchall()]
-    return found
+            differing_keys += [(table.removeprefix("chatapp_"), *row) for row in cursor.fetchall()]
+    return differing_keys
 
 
-def misdated() -> int:
+def count_misdated() -> int:
     """Return how many rows have a day that is wrong in the installation's time zone, which may have
     been another one when they were booked."""
     dated = Usage.objects.exclude(day=None).values_list("booked_at", "day")
-    return sum(day_of(booked_at) != day for booked_at, day in dated.iterator() if booked_at)
+    return sum(get_day(booked_at) != day for booked_at, day in dated.iterator() if booked_at)
 
 
 def rebuild() -> None:
     """Set the day of each row again, a portion at a time, and recompute all sums."""
     dated = Usage.objects.exclude(day=None).order_by("pk")
-    some = name_days(dated[:AT_ONCE])
-    while some:
-        some = name_days(dated.filter(pk__gt=some[-1])[:AT_ONCE])
+    batch = name_days(dated[:AT_ONCE])
+    while batch:
+        batch = name_days(dated.filter(pk__gt=batch[-1])[:AT_ONCE])
     add_up(connections[DEFAULT_DB_ALIAS])
 
 
@@ -178,14 +180,14 @@ def name_days(rows: QuerySet[Usage]) -> list[UUID]:
     read = list(rows.values_list("pk", "booked_at", "day"))
     changed: dict[tuple[date | None, date], list[UUID]] = {}
     for pk, booked_at, day in read:
-        if booked_at and (right := day_of(booked_at)) != day:
+        if booked_at and (right := get_day(booked_at)) != day:
             changed.setdefault((day, right), []).append(pk)
     for (day, right), keys in changed.items():
         Usage.objects.filter(pk__in=keys, day=day).update(day=right)
     return [pk for pk, _, _ in read]
 
 
-def _of_ledger(day: str) -> str:
+def _select_ledger_sums(day: str) -> str:
     key = zip(KEY, _key(day, "chatapp_usage"), strict=True)
     columns = [f"{value} AS {name}" for name, value in key]
     columns += [f"sum({value}) AS {name}" for name, value in _sums("chatapp_usage").items()]

@@ -16,7 +16,7 @@ from django.utils import timezone
 from chatapp.db.statements import Insert, build
 from chatapp.models.accounts.users import User
 from chatapp.models.billing.prices import Price
-from chatapp.models.platform.calendar import day_of
+from chatapp.models.platform.calendar import get_day
 from chatapp.models.platform.upstreams import Upstream
 from chatapp.upstream.wire.estimates import Estimate
 from chatapp.upstream.wire.events import TokenUsage
@@ -26,7 +26,7 @@ AT_ONCE = 1000  # rows, to stay below PostgreSQL's maximum number of parameters
 COUNTS = tuple(TokenUsage.__dataclass_fields__)
 REPORTED = {"source": "reported"}  # in place of a price
 UPPER = {"upper_prompt_tokens": "prompt_tokens", "upper_completion_tokens": "completion_tokens"}
-SELDOM = (*UPPER, "extra_fees")  # kept for a round only if they are known
+RARE_FIELDS = (*UPPER, "extra_fees")  # kept for a round only if they are known
 
 # Upper bound of a reply's tokens in a query; for rows older than the upper figures, the total.
 AT_MOST = Coalesce(
@@ -37,7 +37,7 @@ AT_MOST = Coalesce(
 
 
 class Usage(models.Model):
-    """What a reply, a title or a summary cost, with the counts that the wire formats define.
+    """The cost of a reply, a title or a summary, with the counts that the wire formats define.
 
     If it is estimated, the counts are the likely ones and `upper_…` the upper bounds, see
     `chatapp.upstream.wire.estimates`.
@@ -84,7 +84,10 @@ class Usage(models.Model):
     booked_at = models.DateTimeField(null=True)
     day = models.DateField(null=True)  # in the installation's time zone; the sums are by day
     ending = models.CharField(
-        max_length=14, default="", db_default="", choices=[(one.value, one.value) for one in Ending]
+        max_length=14,
+        default="",
+        db_default="",
+        choices=[(member.value, member.value) for member in Ending],
     )
     first_token_ms = models.PositiveBigIntegerField(null=True)
     duration_ms = models.PositiveBigIntegerField(null=True)
@@ -131,13 +134,13 @@ class Usage(models.Model):
         return f"{self.total_tokens} tokens ({self.provenance})"
 
     @classmethod
-    def counted(cls, provenance: "Usage.Provenance", tokens: TokenUsage | None) -> Self:
+    def from_tokens(cls, provenance: "Usage.Provenance", tokens: TokenUsage | None) -> Self:
         counts = {name: getattr(tokens, name) for name in COUNTS} if tokens else {}
         return build(cls, provenance=provenance, **counts)
 
     @classmethod
-    def estimated(cls, estimate: Estimate) -> Self:
-        usage = cls.counted(cls.Provenance.ESTIMATED, estimate.middle)
+    def from_estimate(cls, estimate: Estimate) -> Self:
+        usage = cls.from_tokens(cls.Provenance.ESTIMATED, estimate.middle)
         usage.upper_prompt_tokens = estimate.upper.prompt_tokens
         usage.upper_completion_tokens = estimate.upper.completion_tokens
         return usage
@@ -150,23 +153,25 @@ class Usage(models.Model):
         """
         if message is None:
             return 0
-        here = models.Q(message=message) | models.Q(message__parent=message)
-        replies = cls.objects.filter(here, user=user, kind__in=(cls.Kind.REPLY, cls.Kind.API))
+        is_branch_end = models.Q(message=message) | models.Q(message__parent=message)
+        replies = cls.objects.filter(
+            is_branch_end, user=user, kind__in=(cls.Kind.REPLY, cls.Kind.API)
+        )
         tokens = models.F("prompt_tokens") + models.F("completion_tokens")
         return replies.aggregate(most=models.Max(tokens))["most"] or 0
 
     @classmethod
-    def nothing(cls) -> Self:
+    def empty(cls) -> Self:
         """Return the usage of a reply that ended before its upstream was asked."""
-        return cls.estimated(Estimate(TokenUsage(0, 0, 0), TokenUsage(0, 0, 0)))
+        return cls.from_estimate(Estimate(TokenUsage(0, 0, 0), TokenUsage(0, 0, 0)))
 
-    def of_title(self, conversation: UUID, user: int, upstream: Upstream, model: str) -> Self:
+    def charge_title(self, conversation: UUID, user: int, upstream: Upstream, model: str) -> Self:
         """Fill in the conversation that got its title for this cost, for booking; return self."""
         self.message_id, self.kind = conversation, self.Kind.TITLE
         self.charge(user, upstream, model, asked_at=timezone.now())
         return self
 
-    def of_summary(
+    def charge_summary(
         self, key: UUID, conversation: UUID, user: int, upstream: Upstream, model: str
     ) -> Self:
         """Fill in the conversation whose summary had this cost, for booking; return self."""
@@ -174,7 +179,7 @@ class Usage(models.Model):
         self.charge(user, upstream, model, asked_at=timezone.now())
         return self
 
-    def of_request(self, key: UUID, user: int, upstream: Upstream, model: str) -> Self:
+    def charge_request(self, key: UUID, user: int, upstream: Upstream, model: str) -> Self:
         """Fill in whose request over the API had this cost, for booking; return self."""
         self.message_id, self.kind = key, self.Kind.API
         self.charge(user, upstream, model, asked_at=timezone.now())
@@ -192,12 +197,12 @@ class Usage(models.Model):
         self.user_id = user
         self.upstream, self.upstream_name = upstream, upstream.name if upstream else ""
         self.model, self.booked_at = model, timezone.now()
-        self.day = day_of(self.booked_at)
+        self.day = get_day(self.booked_at)
         if self.has_reported_cost:
             self.price, self.extra_fees = REPORTED, None
             return
         self.cost = self.price = None
-        price = Price.holding(upstream.pk if upstream else None, model, asked_at)
+        price = Price.find(upstream.pk if upstream else None, model, asked_at)
         if price and self.total_tokens is not None:
             self.cost, self.price = price.cost(self.tokens), price.as_record()
 
@@ -217,28 +222,33 @@ class Usage(models.Model):
         have ended a reply that its own process knows more of."""
         rows = list(usages)
         for start in range(0, len(rows), AT_ONCE):
-            _BOOKED.run_as_one(*rows[start : start + AT_ONCE])
+            _INSERT_USAGE.run_as_one(*rows[start : start + AT_ONCE])
 
     @classmethod
-    def of_rounds(cls, records: Iterable[Mapping[str, Any]]) -> Self:
+    def sum_rounds(cls, records: Iterable[Mapping[str, Any]]) -> Self:
         """Return the sum over a reply's requests.
 
         It is reported if all are, unknown if none is known, and otherwise estimated, since it
         leaves something out or contains guesses.
         """
         records = list(records)
-        known = [record for record in records if record["provenance"] != cls.Provenance.UNKNOWN]
+        known_records = [
+            record for record in records if record["provenance"] != cls.Provenance.UNKNOWN
+        ]
         sums = {
-            name: sum(one[name] for one in known if one.get(name) is not None)
+            name: sum(record[name] for record in known_records if record.get(name) is not None)
             for name in COUNTS
-            if any(one.get(name) is not None for one in known)
+            if any(record.get(name) is not None for record in known_records)
         }
         if any(record.get("cost") is None for record in records):
             sums.pop("cost", None)  # a partial cost would be taken for the whole
-        if any(one.get(upper) is not None for upper in UPPER for one in known):
-            sums |= {upper: sum(_at_most(one, upper) for one in known) for upper in UPPER}
+        if any(record.get(upper) is not None for upper in UPPER for record in known_records):
+            sums |= {
+                upper: sum(_read_upper(record, upper) for record in known_records)
+                for upper in UPPER
+            }
         reported = all(record["provenance"] == cls.Provenance.REPORTED for record in records)
-        provenance = cls.Provenance.ESTIMATED if known else cls.Provenance.UNKNOWN
+        provenance = cls.Provenance.ESTIMATED if known_records else cls.Provenance.UNKNOWN
         return cls(provenance=cls.Provenance.REPORTED if reported else provenance, **sums)
 
     @property
@@ -256,8 +266,10 @@ class Usage(models.Model):
 
     def as_record(self) -> dict[str, Any]:
         """Return the counts and their provenance as JSON, to be kept for a round."""
-        counts = {name: getattr(self, name) for name in COUNTS if name not in SELDOM}
-        counts |= {name: getattr(self, name) for name in SELDOM if getattr(self, name) is not None}
+        counts = {name: getattr(self, name) for name in COUNTS if name not in RARE_FIELDS}
+        counts |= {
+            name: getattr(self, name) for name in RARE_FIELDS if getattr(self, name) is not None
+        }
         return counts | {"provenance": self.provenance}
 
 
@@ -265,11 +277,11 @@ def milliseconds(seconds: float | None) -> int | None:
     return None if seconds is None else max(0, round(seconds * 1000))
 
 
-def _at_most(record: Mapping[str, Any], upper: str) -> int:
+def _read_upper(record: Mapping[str, Any], upper: str) -> int:
     count = record.get(upper)
     return (record[UPPER[upper]] or 0) if count is None else int(count)
 
 
-_BOOKED = Insert(
+_INSERT_USAGE = Insert(
     Usage, replacing=[field.name for field in Usage._meta.local_fields if not field.primary_key]
 )

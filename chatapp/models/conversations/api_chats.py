@@ -15,15 +15,15 @@ from chatapp.models.conversations.conversation import Conversation
 from chatapp.models.conversations.failed_models import FailedModel
 from chatapp.models.conversations.forks import ROW_BYTES
 from chatapp.models.conversations.images import ReplyImage
-from chatapp.models.conversations.messages import STORED, Message
+from chatapp.models.conversations.messages import INSERT_MESSAGES, Message
 from chatapp.models.conversations.request_settings import RequestSettings
-from chatapp.models.conversations.storage import take_room
+from chatapp.models.conversations.storage import charge_quota
 from chatapp.models.platform.upstreams import Upstream
 from chatapp.upstream.wire.reply import Ending, Reply
 
 
 @dataclass(frozen=True)
-class GivenMessage:
+class ScriptMessage:
     """A message that a script sent."""
 
     is_prompt: bool
@@ -49,74 +49,81 @@ class ApiAnswer:
 
 @dataclass(frozen=True)
 class ApiChat:
-    """What a script wants to be saved. Prompts and replies alternate; the last is a prompt."""
+    """The chat that a script saves. Prompts and replies alternate; the last is a prompt."""
 
     pk: UUID
-    messages: Sequence[GivenMessage]
+    messages: Sequence[ScriptMessage]
     system_prompt: str
     parameters: Mapping[str, object]
 
     @property
     def stored_bytes(self) -> int:
         texts = [self.system_prompt]
-        for one in self.messages:
-            texts += one.content, one.reasoning, one.refusal
+        for message in self.messages:
+            texts += message.content, message.reasoning, message.refusal
         return len("".join(texts).encode()) + ROW_BYTES * len(self.messages)
 
-    def take_room(self, user: User, hourly: TokenBucket) -> None:
+    def charge_quota(self, user: User, hourly: TokenBucket) -> None:
         """Take what the script sent from the person's quota. Raises `Refused`."""
-        take_room(user, self.stored_bytes, hourly)
+        charge_quota(user, self.stored_bytes, hourly)
 
     def store(self, person: int, answer: ApiAnswer) -> None:
         """Store the chat with its answer, in a transaction."""
         conversation = Conversation(
             pk=self.pk,
             user_id=person,
-            title=Conversation.title_of(self.messages[0].content),
+            title=Conversation.build_title(self.messages[0].content),
             stored_bytes=self.stored_bytes,
         )
         conversation.touch(answer.pk)
         settings = ChatSettings(conversation=conversation)
         settings.set_own(self.system_prompt, self.parameters)
         settings.store()
-        sent_with = RequestSettings.of_script(conversation, self.system_prompt, self.parameters)
-        given = self._given(conversation)
-        reply = _reply_of(answer)
-        reply.conversation, reply.parent = conversation, given[-1]
+        sent_with = RequestSettings.create_for_script(
+            conversation, self.system_prompt, self.parameters
+        )
+        messages = self._build_messages(conversation)
+        reply = _build_reply(answer)
+        reply.conversation, reply.parent = conversation, messages[-1]
         reply.request_settings = sent_with
-        others = [reply.other_choice(one, one.ending) for one in answer.choices[1:]]
-        others = [one for one, of in zip(others, answer.choices[1:], strict=True) if of.has_arrived]
-        STORED.run(*given, reply, *others)
-        images = [image for one in (reply, *others) for image in one.image_rows()]
+        others = [reply.other_choice(choice, choice.ending) for choice in answer.choices[1:]]
+        others = [
+            message
+            for message, of in zip(others, answer.choices[1:], strict=True)
+            if of.has_arrived
+        ]
+        INSERT_MESSAGES.run(*messages, reply, *others)
+        images = [image for message in (reply, *others) for image in message.image_rows()]
         ReplyImage.objects.bulk_create(images)
 
-    def _given(self, conversation: Conversation) -> list[Message]:
-        stored: list[Message] = []
-        for one in self.messages:
+    def _build_messages(self, conversation: Conversation) -> list[Message]:
+        messages: list[Message] = []
+        for script_message in self.messages:
             message = Message(
                 conversation=conversation,
-                parent=stored[-1] if stored else None,
-                role=Message.Role.USER if one.is_prompt else Message.Role.ASSISTANT,
-                content=one.content,
-                reasoning=one.reasoning,
-                refusal=one.refusal,
-                ending="" if one.is_prompt else Ending.COMPLETE,
+                parent=messages[-1] if messages else None,
+                role=Message.Role.USER if script_message.is_prompt else Message.Role.ASSISTANT,
+                content=script_message.content,
+                reasoning=script_message.reasoning,
+                refusal=script_message.refusal,
+                ending="" if script_message.is_prompt else Ending.COMPLETE,
             )
-            stored.append(message)
-        return stored
+            messages.append(message)
+        return messages
 
 
-def _reply_of(answer: ApiAnswer) -> Message:
+def _build_reply(answer: ApiAnswer) -> Message:
     reply = Message(
         pk=answer.pk,
         role=Message.Role.ASSISTANT,
         upstream=answer.upstream,
         model=answer.model,
-        failed_models_record=[one.as_record() for one in answer.failed_models] or None,
+        failed_models_record=[failed_model.as_record() for failed_model in answer.failed_models]
+        or None,
         created_at=answer.asked_at,
         time_to_first_token=answer.first_token,
         duration=answer.duration,
     )
-    reply.take(answer.choices[0])
+    reply.copy_progress(answer.choices[0])
     reply.finish(answer.choices[0], answer.ending)
     return reply

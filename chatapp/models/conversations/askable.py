@@ -9,7 +9,12 @@ from collections.abc import Sequence
 from django.db import IntegrityError, models, transaction
 
 from chatapp.db.statements import build
-from chatapp.models.conversations.messages import ONE_STREAMS, STORED, Message, streaming_in
+from chatapp.models.conversations.messages import (
+    INSERT_MESSAGES,
+    STREAMING_CONSTRAINT,
+    Message,
+    load_streaming_replies,
+)
 from chatapp.models.platform.upstreams import Upstream
 from chatapp.models.refusals import StillStreaming
 
@@ -41,7 +46,7 @@ class Askable(models.Model):
         conversation is stored too.
 
         Raises `StillStreaming` if a reply is being written in this conversation, in any process,
-        and `NotHere` if the conversation was deleted.
+        and `ChatNotFound` if the conversation was deleted.
         """
         prompt = build(
             Message,
@@ -56,7 +61,7 @@ class Askable(models.Model):
         choices = [(upstream, model), *others]
         asked_with = request_settings or [None] * len(choices)
         replies = [
-            self._reply_to(prompt, *choice, streamed_by, settings, slot)
+            self._build_reply(prompt, *choice, streamed_by, settings, slot)
             for slot, (choice, settings) in enumerate(zip(choices, asked_with, strict=True))
         ]
         self._store([prompt], replies)
@@ -74,18 +79,18 @@ class Askable(models.Model):
 
         Raises the same errors as `ask`.
         """
-        reply = self._reply_to(prompt, upstream, model, streamed_by, request_settings)
+        reply = self._build_reply(prompt, upstream, model, streamed_by, request_settings)
         self._store([], [reply])
         return reply
 
     def touch(self, leaf: uuid.UUID | None) -> None:
         """Store it as its owner's last used conversation, with this message as its active leaf.
 
-        Raises `NotHere` if it was deleted. `Conversation` implements this.
+        Raises `ChatNotFound` if it was deleted. `Conversation` implements this.
         """
         raise NotImplementedError
 
-    def _reply_to(
+    def _build_reply(
         self,
         prompt: Message,
         upstream: Upstream,
@@ -115,12 +120,14 @@ class Askable(models.Model):
         is_new = self._state.adding
         with transaction.atomic(savepoint=False):
             self.touch(first.parent_id if others else first.pk)
-            if not is_new and streaming_in(self.pk):  # in any slot
+            if not is_new and load_streaming_replies(self.pk):  # in any slot
                 raise StillStreaming
             try:
-                STORED.run(*prompts, *replies)
+                INSERT_MESSAGES.run(*prompts, *replies)
             except IntegrityError as error:
                 # PostgreSQL's message names the constraint, SQLite's its columns.
-                if ONE_STREAMS in str(error) or "chatapp_message.conversation_id" in str(error):
+                if STREAMING_CONSTRAINT in str(error) or "chatapp_message.conversation_id" in str(
+                    error
+                ):
                     raise StillStreaming from error
                 raise

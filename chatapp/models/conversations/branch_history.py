@@ -14,17 +14,17 @@ from threading import Lock
 from typing import Any, NamedTuple, cast
 from uuid import UUID
 
-from chatapp.db.statements import PreparedIn, rows
+from chatapp.db.statements import PreparedIn, fetch_rows
 from chatapp.models.conversations import branches
 from chatapp.models.conversations.context_cuts import NO_CUTS, ContextCut, Cuts
 from chatapp.models.conversations.messages import Message
 from chatapp.models.conversations.plain_messages import plain_chat_messages
 from chatapp.models.files.attachments import count_present, parts_by_message
 from chatapp.upstream.wire.dialects import ChatMessage
-from chatapp.upstream.wire.history import NOTHING, History
+from chatapp.upstream.wire.history import EMPTY_HISTORY, History
 
-FEW = 16  # messages; a shorter branch is not cached
-REMEMBERED_BYTES = 32 * 1024**2  # of text, over all cached branches
+MIN_CACHED_MESSAGES = 16  # messages; a shorter branch is not cached
+MAX_CACHED_BYTES = 32 * 1024**2  # of text, over all cached branches
 # An interrupted reply may grow too: a process that was taken for dead can still save more text.
 COLUMNS = """
   {of}.id, {of}.parent_id, {of}.role, {of}.is_continuation, {of}.content, {of}.refusal,
@@ -38,7 +38,7 @@ NEWEST = f"""
     UNION ALL
     SELECT {COLUMNS.format(of="above")}, depth + 1
     FROM newest JOIN chatapp_message AS above ON above.id = newest.parent_id
-    WHERE depth < {FEW - 1} AND above.deleted_at IS NULL
+    WHERE depth < {MIN_CACHED_MESSAGES - 1} AND above.deleted_at IS NULL
   )
 SELECT * FROM newest ORDER BY depth
 """  # noqa: S608 - our own
@@ -66,7 +66,7 @@ class BranchMessage(NamedTuple):
 
     @property
     def pk(self) -> UUID:
-        return branches.uuid_of(self.stored_pk)
+        return branches.to_uuid(self.stored_pk)
 
 
 class BranchHistory(NamedTuple):
@@ -74,7 +74,7 @@ class BranchHistory(NamedTuple):
 
     end: UUID | None = None  # that message; None if the branch is empty
     length: int = 0  # in messages
-    plain: History = NOTHING  # the messages before the first one with tool calls
+    plain: History = EMPTY_HISTORY  # the messages before the first one with tool calls
     # The rest: what is sent of messages with tool calls depends on the model, so those are whole.
     others: "Sequence[ChatMessage | Message]" = ()
     with_files: tuple[UUID, ...] = ()  # messages
@@ -89,29 +89,33 @@ class BranchHistory(NamedTuple):
         return not self.with_files or count_present(self.with_files) == self.present_files
 
     @classmethod
-    def after(cls, cuts: Cuts, message: UUID | None) -> "BranchHistory":
+    def from_cut(cls, cuts: Cuts, message: UUID | None) -> "BranchHistory":
         """Return the branch up to a message with a cut, or the empty one if it is None."""
         cut = cuts.by_message.get(message)
-        plain = cut.history if cut else NOTHING
+        plain = cut.history if cut else EMPTY_HISTORY
         return cls(end=message, plain=plain, cut=cut, cut_changes=cuts.changes)
 
-    def history(self, asked: Message | None = None) -> History:
-        """Return what is sent of the branch for the reply `asked`."""
-        others = [sent for one in self.others for sent in _sent(one, asked)]
-        return self.plain.followed_by(History.of(others))
+    def history(self, reply: Message | None = None) -> History:
+        """Return what is sent of the branch for `reply`, which is about to be written."""
+        others = [
+            chat_message
+            for message in self.others
+            for chat_message in _build_chat_messages(message, reply)
+        ]
+        return self.plain.concatenate(History.of(others))
 
     def followed_by(self, messages: Sequence[BranchMessage]) -> "BranchHistory":
         """Return the branch with further messages appended, oldest first."""
         if not messages:
             return self
-        calling = [one.pk for one in messages if one.has_rounds]
-        whole = {message.pk: message for message in _WHOLE.all(calling)}
+        calling = [message.pk for message in messages if message.has_rounds]
+        whole = {message.pk: message for message in _FULL_MESSAGES.all(calling)}
         for calls in whole.values():
             _ = calls.tool_images  # read now, because the event loop can't
-        with_files = [one.pk for one in messages if one.file_count]
+        with_files = [message.pk for message in messages if message.file_count]
         present = count_present(with_files) if with_files else 0
         files = parts_by_message(with_files) if with_files else {}
-        known = self._replace(
+        branch = self._replace(
             end=messages[-1].pk,
             length=self.length + len(messages),
             with_files=(*self.with_files, *with_files),
@@ -124,12 +128,12 @@ class BranchHistory(NamedTuple):
             else:
                 more += plain_chat_messages(message, files.get(message.pk, ()))
         if self.others or whole:
-            return known._replace(others=[*self.others, *more])
-        sent = cast("list[ChatMessage]", more)
-        return known._replace(plain=self.plain.followed_by(History.of(sent)))
+            return branch._replace(others=[*self.others, *more])
+        chat_messages = cast("list[ChatMessage]", more)
+        return branch._replace(plain=self.plain.concatenate(History.of(chat_messages)))
 
 
-class _Remembered:
+class _BranchCache:
     """A cache of branches by their last message's stored key; the least recently used go first."""
 
     def __init__(self) -> None:
@@ -139,9 +143,9 @@ class _Remembered:
 
     def get(self, end: object) -> BranchHistory | None:
         with self._lock:
-            if found := self._branches.get(end):
+            if branch := self._branches.get(end):
                 self._branches.move_to_end(end)
-            return found
+            return branch
 
     def put(self, end: object, branch: BranchHistory, instead_of: object) -> None:
         with self._lock:
@@ -149,7 +153,7 @@ class _Remembered:
             self._drop(end)
             self._branches[end] = branch
             self._bytes += branch.plain.text_bytes
-            while self._bytes > REMEMBERED_BYTES:
+            while self._bytes > MAX_CACHED_BYTES:
                 self._drop(next(iter(self._branches)))
 
     def _drop(self, end: object) -> None:
@@ -157,7 +161,7 @@ class _Remembered:
             self._bytes -= branch.plain.text_bytes
 
 
-_remembered = _Remembered()
+_branch_cache = _BranchCache()
 
 
 def branch_history(
@@ -165,43 +169,47 @@ def branch_history(
 ) -> BranchHistory:
     """Return a whole branch. `leaf` is the message that was read last."""
     values = branches.start_values(conversation, through, leaf)
-    return _branch(conversation, rows(NEWEST_OF_BRANCH, values), cuts)
+    return _branch(conversation, fetch_rows(NEWEST_OF_BRANCH, values), cuts)
 
 
 def branch_history_until(
     conversation: UUID, message: UUID | None, cuts: Cuts = NO_CUTS
 ) -> BranchHistory:
     """Return the branch up to this message, inclusive."""
-    newest = rows(NEWEST_UNTIL, [message]) if message else []
+    newest = fetch_rows(NEWEST_UNTIL, [message]) if message else []
     return _branch(conversation, newest, cuts)
 
 
 def _branch(conversation: UUID, newest: Sequence[Any], cuts: Cuts) -> BranchHistory:
     newer = [BranchMessage(*columns) for *columns, _ in newest]
-    known, instead_of, is_found = BranchHistory.after(cuts, None), None, False
-    for index, one in enumerate(newer):
-        if cuts.changes and one.pk in cuts.by_message:
-            known, newer, is_found = BranchHistory.after(cuts, one.pk), newer[:index], True
-        elif (found := _remembered.get(one.stored_pk)) and found.is_current(cuts):
-            known, instead_of, newer, is_found = found, one.stored_pk, newer[:index], True
+    beginning, instead_of, is_found = BranchHistory.from_cut(cuts, None), None, False
+    for index, message in enumerate(newer):
+        if cuts.changes and message.pk in cuts.by_message:
+            beginning, newer, is_found = (
+                BranchHistory.from_cut(cuts, message.pk),
+                newer[:index],
+                True,
+            )
+        elif (cached := _branch_cache.get(message.stored_pk)) and cached.is_current(cuts):
+            beginning, instead_of, newer, is_found = cached, message.stored_pk, newer[:index], True
         if is_found:
             break
-    if len(newer) == FEW and not is_found:
-        newer = _upwards(newer[0].stored_pk, rows(ALL, [conversation]))
-        for index, one in enumerate(newer if cuts.changes else ()):
-            if one.pk in cuts.by_message:
-                known, newer = BranchHistory.after(cuts, one.pk), newer[:index]
+    if len(newer) == MIN_CACHED_MESSAGES and not is_found:
+        newer = _walk_up(newer[0].stored_pk, fetch_rows(ALL, [conversation]))
+        for index, message in enumerate(newer if cuts.changes else ()):
+            if message.pk in cuts.by_message:
+                beginning, newer = BranchHistory.from_cut(cuts, message.pk), newer[:index]
                 break
-    branch = known.followed_by(newer[::-1])
-    is_whole = not branch.others and not any(one.may_grow for one in newer)
-    if newer and is_whole and branch.length >= FEW:
-        _remembered.put(newer[0].stored_pk, branch, instead_of)
+    branch = beginning.followed_by(newer[::-1])
+    is_whole = not branch.others and not any(message.may_grow for message in newer)
+    if newer and is_whole and branch.length >= MIN_CACHED_MESSAGES:
+        _branch_cache.put(newer[0].stored_pk, branch, instead_of)
     return branch
 
 
-def _upwards(end: object, stored: Sequence[Any]) -> list[BranchMessage]:
+def _walk_up(end: object, message_rows: Sequence[Any]) -> list[BranchMessage]:
     """Return the rows on the path from `end` up to the first prompt."""
-    by_pk = {row[0]: row for row in stored}
+    by_pk = {row[0]: row for row in message_rows}
     branch = []
     while row := by_pk.get(end):
         branch.append(BranchMessage(*row))
@@ -209,11 +217,13 @@ def _upwards(end: object, stored: Sequence[Any]) -> list[BranchMessage]:
     return branch
 
 
-def _sent(one: "ChatMessage | Message", asked: Message | None) -> Iterable[ChatMessage]:
-    return one.as_chat_messages(asked) if isinstance(one, Message) else [one]
+def _build_chat_messages(
+    message: "ChatMessage | Message", reply: Message | None
+) -> Iterable[ChatMessage]:
+    return message.as_chat_messages(reply) if isinstance(message, Message) else [message]
 
 
-_WHOLE = PreparedIn(
-    lambda *pks: Message.objects.filter(pk__in=pks).only(*Message.SAID).order_by(),
+_FULL_MESSAGES = PreparedIn(
+    lambda *pks: Message.objects.filter(pk__in=pks).only(*Message.SENT_FIELDS).order_by(),
     Message._meta.pk,
 )

@@ -12,10 +12,10 @@ from chatapp.models.conversations.branch_history import (
     branch_history,
     branch_history_until,
 )
-from chatapp.models.conversations.context_cuts import Cuts, cuts_of, last_cut, lifted_cuts
-from chatapp.models.conversations.messages import Message, streaming_in
+from chatapp.models.conversations.context_cuts import Cuts, last_cut, lifted_cuts, load_cuts
+from chatapp.models.conversations.messages import Message, load_streaming_replies
 from chatapp.models.conversations.thread_pages import ThreadPage
-from chatapp.models.refusals import NotHere
+from chatapp.models.refusals import ChatNotFound
 from chatapp.upstream.wire.estimates import BYTES_PER_TOKEN, MIDDLE, PromptSize
 
 
@@ -44,60 +44,60 @@ class Branched(models.Model):
         history = self.history_through(through).history()
         return PromptSize.of(history).tokens(BYTES_PER_TOKEN, MIDDLE)
 
-    def standing(self, through: uuid.UUID | None = None) -> ThreadPage:
+    def load_thread_page(self, through: uuid.UUID | None = None) -> ThreadPage:
         """Return the branch of the streaming reply, or else of this message, without messages.
 
         Only its end is read; see `ThreadPage`.
         """
-        streaming = streaming_in(self.pk)
-        for one in streaming[:1]:
+        streaming = load_streaming_replies(self.pk)
+        for reply in streaming[:1]:
             # If several models were asked at once, the person may have chosen one reply by now.
-            through = one.parent_id if one.parent_id == self.active_leaf else one.pk
+            through = reply.parent_id if reply.parent_id == self.active_leaf else reply.pk
         return self._branch(through, streaming)
 
     def view(self, through: uuid.UUID | None = None) -> ThreadPage:
-        """Return the newest messages of the branch that `standing` finds."""
-        return self.standing(through).newest()
+        """Return the newest messages of the branch that `load_thread_page` finds."""
+        return self.load_thread_page(through).newest()
 
     def view_around(self, at: uuid.UUID) -> ThreadPage:
-        """Return this message and those around it. Raises `NotHere`."""
-        return self._branch_of(at, streaming_in(self.pk)).around(at)
+        """Return this message and those around it. Raises `ChatNotFound`."""
+        return self._find_branch(at, load_streaming_replies(self.pk)).around(at)
 
-    def opened_around(self, at: uuid.UUID) -> ThreadPage:
+    def open_around(self, at: uuid.UUID) -> ThreadPage:
         """Return `view_around(at)`, and make its branch the one that the owner reads.
 
-        Raises `NotHere`.
+        Raises `ChatNotFound`.
         """
-        return self._opened(self.view_around(at))
+        return self._activate_page(self.view_around(at))
 
-    def opened_at_end(self, of: uuid.UUID) -> ThreadPage:
+    def open_at_end(self, of: uuid.UUID) -> ThreadPage:
         """Return the newest messages of its branch, and make that the one that the owner reads.
 
-        Raises `NotHere`.
+        Raises `ChatNotFound`.
         """
-        return self._opened(self._branch_of(of, streaming_in(self.pk)).newest())
+        return self._activate_page(self._find_branch(of, load_streaming_replies(self.pk)).newest())
 
     def prompts(self, of: uuid.UUID | None) -> list[uuid.UUID]:
         """Return the ids of the prompts on the branch of this message, oldest first.
 
-        Uses the branch that `standing` finds if there is no such message.
+        Uses the branch that `load_thread_page` finds if there is no such message.
         """
         try:
-            return (self._branch_of(of) if of else self.standing()).prompts()
-        except NotHere:
-            return self.standing().prompts()
+            return (self._find_branch(of) if of else self.load_thread_page()).prompts()
+        except ChatNotFound:
+            return self.load_thread_page().prompts()
 
     def earlier(self, than: uuid.UUID) -> ThreadPage:
-        """Return the messages before this one. Raises `NotHere`."""
-        return self._branch_of(than).before(than)
+        """Return the messages before this one. Raises `ChatNotFound`."""
+        return self._find_branch(than).before(than)
 
     def later(self, than: uuid.UUID) -> ThreadPage:
-        """Return the messages after this one. Raises `NotHere`."""
-        return self._branch_of(than).after(than)
+        """Return the messages after this one. Raises `ChatNotFound`."""
+        return self._find_branch(than).after(than)
 
-    def read(self, through: uuid.UUID) -> None:
-        """Make the branch of this message the one that the owner reads. Raises `NotHere`."""
-        self._activate(self._branch_of(through))
+    def activate_branch(self, through: uuid.UUID) -> None:
+        """Make the branch of this message the one that the owner reads. Raises `ChatNotFound`."""
+        self._activate(self._find_branch(through))
 
     def go_on_from(self, message: uuid.UUID | None) -> None:
         """Make the branch through this message the active one, or the newest if it is None."""
@@ -105,9 +105,9 @@ class Branched(models.Model):
 
     @property
     def _cuts(self) -> Cuts:
-        return cuts_of(self.pk, self.cut_changes)
+        return load_cuts(self.pk, self.cut_changes)
 
-    def _opened(self, view: ThreadPage) -> ThreadPage:
+    def _activate_page(self, view: ThreadPage) -> ThreadPage:
         # Following a link to one of several replies shown side by side does not choose it.
         is_choice = view.end is not None and view.end.parent_id == self.active_leaf
         if view.leaf != self.active_leaf and not is_choice:
@@ -136,12 +136,12 @@ class Branched(models.Model):
         if end is None or not end.slot or end.pk in (through, self.active_leaf):
             return ThreadPage(self, [], end, streaming)
         together = branches.parallel_replies(end)
-        if followed := branches.newest_continued(together):
+        if followed := branches.find_newest_continued(together):
             return ThreadPage(self, [], branches.end(self.pk, followed, None), streaming)
         return ThreadPage(self, [], together[0], streaming, together if len(together) > 1 else ())
 
-    def _branch_of(self, message: uuid.UUID, streaming: Sequence[Message] = ()) -> ThreadPage:
+    def _find_branch(self, message: uuid.UUID, streaming: Sequence[Message] = ()) -> ThreadPage:
         present = Message.objects.filter(conversation=self.pk, deleted_at=None)
         if not present.filter(pk=message).exists():
-            raise NotHere
+            raise ChatNotFound
         return self._branch(message, streaming)

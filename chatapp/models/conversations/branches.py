@@ -15,7 +15,7 @@ from django.db import models
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce
 
-from chatapp.db.statements import Parameter, PreparedIn, Query, rows
+from chatapp.db.statements import Parameter, PreparedIn, Query, fetch_rows
 from chatapp.models.conversations.messages import Message
 
 T = TypeVar("T")
@@ -83,44 +83,46 @@ SELECT id FROM upwards JOIN chatapp_message AS typed USING (id)
 WHERE typed.role = 'user' AND NOT typed.is_continuation AND typed.deleted_at IS NULL
 ORDER BY depth DESC
 """
-ANY = 2**31 - 1
+NO_LIMIT = 2**31 - 1
 
 
 def end(conversation: UUID, through: UUID | None, leaf: UUID | None) -> Message | None:
-    """Return the branch's last message, with the fields `Message.KNOWN_BY`; None if it is empty."""
+    """Return the branch's last message, with `Message.BRANCH_FIELDS`; None if it is empty."""
     return _END.first(conversation, through, leaf)
 
 
 def parallel_replies(reply: Message) -> list[Message]:
     """Return the replies that were asked for at once with this one, itself included, by slot."""
-    found = Message.objects.filter(parent=reply.parent_id, deleted_at=None).only(*Message.KNOWN_BY)
-    return [one for one in found.order_by("slot") if one.is_beside(reply)]
+    replies = Message.objects.filter(parent=reply.parent_id, deleted_at=None).only(
+        *Message.BRANCH_FIELDS
+    )
+    return [other for other in replies.order_by("slot") if other.is_beside(reply)]
 
 
-def newest_continued(replies: list[Message]) -> UUID | None:
+def find_newest_continued(replies: list[Message]) -> UUID | None:
     """Return the one of these replies that has the newest child, if any has children."""
     after = Message.objects.filter(parent__in=replies, deleted_at=None)
     newest = models.F("sequence").desc(nulls_last=True), "-created_at"
     return after.order_by(*newest).values_list("parent", flat=True).first()
 
 
-def ancestors(message: UUID, most: int) -> list[UUID]:
-    """Return up to `most` ids: a message and those before it, newest first."""
-    return _ids(WALK + UPWARDS, message, None, most - 1) if most > 0 else []
+def ancestors(message: UUID, limit: int) -> list[UUID]:
+    """Return up to `limit` ids: a message and those before it, newest first."""
+    return _ids(WALK + UPWARDS, message, None, limit - 1) if limit > 0 else []
 
 
-def path_down(message: UUID, end: UUID, most: int) -> list[UUID]:
-    """Return up to `most` ids: a message and those after it on the path to `end`, oldest first.
+def path_down(message: UUID, end: UUID, limit: int) -> list[UUID]:
+    """Return up to `limit` ids: a message and those after it on the path to `end`, oldest first.
 
     Empty if the message is not on that path.
     """
-    found = _ids(WALK + DOWNWARDS, end, message, ANY, most)
-    return found if found[:1] == [message] else []
+    ids = _ids(WALK + DOWNWARDS, end, message, NO_LIMIT, limit)
+    return ids if ids[:1] == [message] else []
 
 
 def prompts(end: UUID) -> list[UUID]:
     """Return the ids of the prompts typed on the branch that ends with `end`, oldest first."""
-    return _ids(WALK + TYPED, end, None, ANY)
+    return _ids(WALK + TYPED, end, None, NO_LIMIT)
 
 
 def siblings(conversation: UUID, messages: "list[Message]") -> dict[UUID | None, list[Message]]:
@@ -129,12 +131,12 @@ def siblings(conversation: UUID, messages: "list[Message]") -> dict[UUID | None,
     Only the parent and the time of creation are loaded.
     """
     parents = {message.parent_id for message in messages}
-    found = _CHILDREN.all(parents - {None})
+    children = _CHILDREN.all(parents - {None})
     if None in parents:
-        found += _FIRST.all(conversation)
+        children += _FIRST.all(conversation)
     families: dict[UUID | None, list[Message]] = {}
-    for one in found:
-        families.setdefault(one.parent_id, []).append(one)
+    for child in children:
+        families.setdefault(child.parent_id, []).append(child)
     return families
 
 
@@ -144,20 +146,20 @@ def start_values(conversation: T, through: T, leaf: T) -> tuple[T, ...]:
     return (*read, leaf, through, through, conversation, leaf, conversation, conversation)
 
 
-def uuid_of(stored: object) -> UUID:
+def to_uuid(value: object) -> UUID:
     """Return a UUID read by raw SQL; SQLite stores it as text."""
-    return stored if isinstance(stored, UUID) else UUID(str(stored))
+    return value if isinstance(value, UUID) else UUID(str(value))
 
 
 def _ids(sql: str, *values: UUID | int | None) -> list[UUID]:
-    return [uuid_of(found) for (found,) in rows(sql, values)]
+    return [to_uuid(pk) for (pk,) in fetch_rows(sql, values)]
 
 
 def _end(
     conversation: Parameter, through: Parameter, leaf: Parameter
 ) -> "models.QuerySet[Message]":
     end = RawSQL(START + TO_END, start_values(conversation, through, leaf))  # noqa: S611 - our own
-    return Message.objects.filter(pk__in=end).only(*Message.KNOWN_BY).order_by()
+    return Message.objects.filter(pk__in=end).only(*Message.BRANCH_FIELDS).order_by()
 
 
 def _children(*parents: Parameter) -> "models.QuerySet[Message]":

@@ -1,4 +1,4 @@
-"""What a person set for a chat."""
+"""The settings of a chat."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ from chatapp.models.conversations.projects import Project
 from chatapp.models.library.presets import Preset, PresetVersion
 from chatapp.models.platform.upstreams import ModelChoice
 from chatapp.models.refusals import Refused
-from chatapp.upstream.wire.chat_parameters import checked
+from chatapp.upstream.wire.chat_parameters import clean_parameters
 from chatapp.upstream.wire.composer_parameters import NAMES
 
 NOT_OPEN = (
@@ -36,7 +36,7 @@ TOO_MANY_TOOLS = (
 
 
 class ChatSettings(models.Model):
-    """What a person set for a chat. A chat for which nothing is set has no row.
+    """The settings of a chat. A chat for which nothing is set has no row.
 
     A chat keeps the version of the preset that it was given, whatever becomes of the preset. It
     departs from that version where its own system prompt or parameters are not None.
@@ -60,23 +60,23 @@ class ChatSettings(models.Model):
     # The primary keys of the tool servers whose tools its person switched off.
     off_servers = models.JSONField(null=True, blank=True)
 
-    OWN = ("system_prompt", "parameters", "by_model")
-    STORED = ("preset_version", *OWN, "allowed_tools", "off_servers")
+    OWN_FIELDS = ("system_prompt", "parameters", "by_model")
+    STORED_FIELDS = ("preset_version", *OWN_FIELDS, "allowed_tools", "off_servers")
 
     def __str__(self) -> str:
         return f"Settings of {self.conversation}"
 
     @staticmethod
-    def of(conversation: Conversation) -> "ChatSettings":
+    def for_conversation(conversation: Conversation) -> "ChatSettings":
         """Return the chat's settings; new ones if it has none."""
-        found = _OF.first(conversation.pk) or ChatSettings()
-        found.conversation = conversation
-        return found
+        settings = _BY_CONVERSATION.first(conversation.pk) or ChatSettings()
+        settings.conversation = conversation
+        return settings
 
     @classmethod
     def copy(cls, conversation: Conversation, copy: Conversation) -> None:
         """Give another conversation the same settings. There, no tool is allowed yet."""
-        settings = cls.of(conversation)
+        settings = cls.for_conversation(conversation)
         settings.conversation, settings.allowed_tools = copy, None
         settings.store()
 
@@ -109,7 +109,7 @@ class ChatSettings(models.Model):
         parts = (
             self.instructions,
             project.instructions if project else "",
-            Memory.instructions_of(user.pk) if takes_memory else "",
+            Memory.load_instructions(user.pk) if takes_memory else "",
         )
         return "\n\n".join(part for part in parts if part.strip())
 
@@ -121,7 +121,7 @@ class ChatSettings(models.Model):
         return self.parameters  # type: ignore[no-any-return]
 
     @property
-    def departs(self) -> bool:
+    def differs_from_preset(self) -> bool:
         """Whether the chat differs from its preset."""
         own = self.system_prompt is not None or self.parameters is not None
         return self.preset_version is not None and own
@@ -136,12 +136,12 @@ class ChatSettings(models.Model):
 
     @property
     def own(self) -> dict[str, Any]:
-        """What the chat doesn't have of its preset."""
-        return {name: getattr(self, name) for name in self.OWN}
+        """The settings that the chat does not take from its preset."""
+        return {name: getattr(self, name) for name in self.OWN_FIELDS}
 
     @own.setter
     def own(self, values: Mapping[str, Any]) -> None:
-        for name in self.OWN:
+        for name in self.OWN_FIELDS:
             setattr(self, name, values.get(name))
 
     def for_model(self, model: ModelChoice | str | None) -> "ChatSettings":
@@ -150,10 +150,12 @@ class ChatSettings(models.Model):
         if own is None:
             return self
         parameters = {**self.sent_parameters, **own.get("parameters", {})}
-        found = copy(self)
-        found.system_prompt = own.get("system_prompt", self.system_prompt)
-        found.parameters = {name: one for name, one in parameters.items() if one is not None}
-        return found
+        settings = copy(self)
+        settings.system_prompt = own.get("system_prompt", self.system_prompt)
+        settings.parameters = {
+            name: value for name, value in parameters.items() if value is not None
+        }
+        return settings
 
     def set_own(
         self,
@@ -174,24 +176,24 @@ class ChatSettings(models.Model):
 
     def choose(self, chosen: Mapping[str, object]) -> None:
         """Set some of the parameters for models without their own; None unsets one."""
-        self.set_own(self.instructions, checked({**self.sent_parameters, **chosen}))
+        self.set_own(self.instructions, clean_parameters({**self.sent_parameters, **chosen}))
 
     @property
     def own_choices(self) -> str:
-        """What models have of their own that the composer has controls for, as JSON of fields."""
-        fields, found = {True: "on", False: "off", None: ""}, {}
+        """The models' own settings that the composer has controls for, as JSON of fields."""
+        fields, choices = {True: "on", False: "off", None: ""}, {}
         for model, own in (self.by_model or {}).items():
             chosen = [
-                (name, one) for name, one in own.get("parameters", {}).items() if name in NAMES
+                (name, value) for name, value in own.get("parameters", {}).items() if name in NAMES
             ]
-            found[model] = {name: fields.get(one, one) for name, one in chosen}
-        return json.dumps(found)
+            choices[model] = {name: fields.get(value, value) for name, value in chosen}
+        return json.dumps(choices)
 
     @property
     def digest(self) -> str:
         """Changes with what is set."""
         version = self.preset_version.pk if self.preset_version else None
-        return digest_of(version, self.own, self.allowed_tools, self.off_servers)
+        return compute_digest(version, self.own, self.allowed_tools, self.off_servers)
 
     def _set_for_model(
         self, model: str, system_prompt: str, parameters: Mapping[str, object]
@@ -207,14 +209,18 @@ class ChatSettings(models.Model):
                 for name in names
                 if parameters.get(name) != common.get(name)
             }
-        others = {one: values for one, values in (self.by_model or {}).items() if one != model}
+        others = {
+            other_model: values
+            for other_model, values in (self.by_model or {}).items()
+            if other_model != model
+        }
         if own and len(others) >= MAX_MODELS:
             raise Refused(TOO_MANY)
         self.by_model = (others | {model: own} if own else others) or None
 
     def check_right(self, user: User) -> None:
         """Raise `Refused` if the person may not use the chat's preset any more."""
-        if (preset := self.preset) and preset.level_of(user) is None:
+        if (preset := self.preset) and preset.find_level(user) is None:
             raise Refused(NOT_OPEN.format(preset.name))
 
     @staticmethod
@@ -239,7 +245,7 @@ class ChatSettings(models.Model):
         """Save what is set, or delete the row if nothing is."""
         own = self.system_prompt or self.parameters or self.by_model
         if self.preset_version or own or self.allowed_tools or self.off_servers:
-            content = {name: getattr(self, name) for name in self.STORED}
+            content = {name: getattr(self, name) for name in self.STORED_FIELDS}
             ChatSettings.objects.update_or_create(conversation=self.conversation, defaults=content)
         elif not self.is_new:
             self.delete()
@@ -247,7 +253,7 @@ class ChatSettings(models.Model):
 
 @dataclass(frozen=True)
 class ParameterChoice:
-    """What a person chose at the composer for an existing chat; None unsets a parameter."""
+    """A choice at the composer of an existing chat; None unsets a parameter."""
 
     conversation: UUID
     parameters: Mapping[str, object]
@@ -256,7 +262,9 @@ class ParameterChoice:
     def store(self, user: User) -> None:
         """Apply it from the next prompt on; raises `Refused`."""
         with transaction.atomic():
-            settings = ChatSettings.of(Conversation.held(user, self.conversation))
+            settings = ChatSettings.for_conversation(
+                Conversation.get_for_update(user, self.conversation)
+            )
             if self.off_servers is not None:
                 settings.switch_off(self.off_servers)
             if self.parameters:
@@ -277,7 +285,9 @@ class ToolAllowance:
     def store(self, user: User) -> None:
         """Let it run without a question from now on; raises `Refused`."""
         with transaction.atomic():
-            settings = ChatSettings.of(Conversation.held(user, self.conversation))
+            settings = ChatSettings.for_conversation(
+                Conversation.get_for_update(user, self.conversation)
+            )
             allowed = {**(settings.allowed_tools or {}), self.tool: self.definition}
             if len(allowed) > MAX_TOOLS:
                 raise Refused(TOO_MANY_TOOLS)
@@ -285,12 +295,12 @@ class ToolAllowance:
             settings.store()
 
 
-def digest_of(*content: Any) -> str:
+def compute_digest(*content: Any) -> str:
     """Return a digest of settings, equal for equal ones."""
     return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-_OF = Query(
+_BY_CONVERSATION = Query(
     lambda conversation: (
         ChatSettings.objects.filter(pk=conversation)
         .select_related("preset_version__target")

@@ -1,4 +1,4 @@
-"""What of a conversation is not sent to models any more, and the summaries that stand in its place.
+"""The cuts, which keep earlier messages from being sent, and the summaries that replace these.
 
 A cut belongs to a reply. In branches that go through this reply, everything up to and including it
 is left out; of several cuts on a branch, the last one counts. A cut without a message stands at the
@@ -14,11 +14,11 @@ from typing import NamedTuple
 from django.db import models
 from django.utils import timezone
 
-from chatapp.db.statements import rows
+from chatapp.db.statements import fetch_rows
 from chatapp.models.conversations import branches, storage
 from chatapp.models.conversations.messages import Message
 from chatapp.models.platform.upstreams import Upstream
-from chatapp.upstream.wire.history import NOTHING, History
+from chatapp.upstream.wire.history import EMPTY_HISTORY, History
 
 MAX_SUMMARY = 20_000  # characters
 SUMMARISED = "This is a summary of what we wrote before:\n\n{}"
@@ -61,9 +61,9 @@ class ContextCut(models.Model):
 
     @property
     def history(self) -> History:
-        """What is sent in place of the messages that are left out."""
+        """The messages that are sent in place of those that are left out."""
         if not self.summary.strip():
-            return NOTHING
+            return EMPTY_HISTORY
         return History.of(
             [
                 {"role": "user", "content": SUMMARISED.format(self.summary)},
@@ -106,47 +106,47 @@ def copy_cuts(
     ContextCut.objects.bulk_create(cuts)
 
 
-def cuts_of(conversation: uuid.UUID, changes: int) -> Cuts:
+def load_cuts(conversation: uuid.UUID, changes: int) -> Cuts:
     """Return the cuts that count in a conversation; no query if there never were any."""
     if not changes:
         return NO_CUTS
-    found = ContextCut.objects.filter(conversation=conversation, is_lifted=False)
-    return Cuts(changes, {cut.message_id: cut for cut in found})
+    cuts = ContextCut.objects.filter(conversation=conversation, is_lifted=False)
+    return Cuts(changes, {cut.message_id: cut for cut in cuts})
 
 
-def summaries_of(messages: Iterable[uuid.UUID]) -> dict[uuid.UUID, str]:
+def load_summaries(messages: Iterable[uuid.UUID]) -> dict[uuid.UUID, str]:
     """Return the summaries at these messages, by message."""
-    found = ContextCut.objects.filter(message__in=list(messages)).exclude(summary="")
-    return dict(found.values_list("message", "summary"))
+    cuts = ContextCut.objects.filter(message__in=list(messages)).exclude(summary="")
+    return dict(cuts.values_list("message", "summary"))
 
 
-def beginnings_of(conversations: Iterable[uuid.UUID]) -> dict[uuid.UUID, str]:
+def load_opening_summaries(conversations: Iterable[uuid.UUID]) -> dict[uuid.UUID, str]:
     """Return the summaries with which these conversations begin, by conversation."""
     keys = list(conversations)
-    found = ContextCut.objects.filter(conversation__in=keys, message=None) if keys else ()
-    return {cut.conversation_id: cut.summary for cut in found}
+    cuts = ContextCut.objects.filter(conversation__in=keys, message=None) if keys else ()
+    return {cut.conversation_id: cut.summary for cut in cuts}
 
 
 def summary_bytes(conversation: uuid.UUID, changes: int) -> dict[uuid.UUID | None, int]:
-    """Return the sizes of a conversation's summaries, by message; see `cuts_of`."""
+    """Return the sizes of a conversation's summaries, by message; see `load_cuts`."""
     if not changes:
         return {}
     cuts = ContextCut.objects.filter(conversation=conversation)
-    return dict(cuts.values_list("message", storage.Octets("summary")))
+    return dict(cuts.values_list("message", storage.OctetLength("summary")))
 
 
 def last_cut(conversation: uuid.UUID, end: uuid.UUID | None) -> ContextCut | None:
     """Return the cut that counts on the branch that ends with this message."""
-    if end and (found := rows(branches.WALK + LAST_CUT, (end, None, branches.ANY))):
-        return _shown().get(pk=branches.uuid_of(found[0][0]))
-    return _shown().filter(conversation=conversation, message=None).first()
+    if end and (cut_rows := fetch_rows(branches.WALK + LAST_CUT, (end, None, branches.NO_LIMIT))):
+        return _select_cuts().get(pk=branches.to_uuid(cut_rows[0][0]))
+    return _select_cuts().filter(conversation=conversation, message=None).first()
 
 
 def lifted_cuts(conversation: uuid.UUID) -> list[ContextCut]:
     """Return the cuts that only keep their summaries."""
-    return list(_shown().filter(conversation=conversation, is_lifted=True))
+    return list(_select_cuts().filter(conversation=conversation, is_lifted=True))
 
 
-def _shown() -> "models.QuerySet[ContextCut]":
+def _select_cuts() -> "models.QuerySet[ContextCut]":
     cuts = ContextCut.objects.select_related("message", "upstream")
     return cuts.defer("message__logprobs", "upstream__api_key")

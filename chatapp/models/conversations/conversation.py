@@ -17,18 +17,18 @@ from chatapp.models.accounts.users import User
 from chatapp.models.conversations.askable import Askable
 from chatapp.models.conversations.branched import Branched
 from chatapp.models.conversations.erasable import Erasable
-from chatapp.models.conversations.folders import INDEXES, IS_KEPT, FolderQuerySet
+from chatapp.models.conversations.folders import INDEXES, IS_NOT_TRASHED, FolderQuerySet
 from chatapp.models.conversations.messages import Message
-from chatapp.models.conversations.paths import path_of
+from chatapp.models.conversations.paths import build_path
 from chatapp.models.conversations.projects import Project
 from chatapp.models.conversations.titled import UNINDEXED_TITLE, Titled
 from chatapp.models.conversations.usage_sums import usage_sums
 from chatapp.models.platform.installation import Installation
 from chatapp.models.platform.upstreams import ModelChoice
-from chatapp.models.refusals import NotHere
+from chatapp.models.refusals import ChatNotFound
 
 # The names of apps that chats can be imported from.
-IMPORTED_FROM = {
+IMPORT_SOURCES = {
     "chatgpt": "ChatGPT",
     "claude": "Claude",
     "open_webui": "Open WebUI",
@@ -42,9 +42,9 @@ IMPORTED_FROM = {
 
 
 class ConversationQuerySet(FolderQuerySet["Conversation"]):
-    def named(self, pk: uuid.UUID) -> "Conversation":
-        """Return the one with this id. Raises `NotHere` if there is none or it is in the trash."""
-        return _or_not_here(self.filter(pk=pk, trashed_at=None).first())
+    def get_not_trashed(self, pk: uuid.UUID) -> "Conversation":
+        """Return this conversation. Raises `ChatNotFound` if it is missing or trashed."""
+        return _require_conversation(self.filter(pk=pk, trashed_at=None).first())
 
     def with_usage(self) -> Self:
         """Annotate with the usage and cost of replies, title and summaries; see `usage_sums`."""
@@ -76,7 +76,7 @@ class Conversation(Titled, Askable, Branched, Erasable):
 
     objects = models.Manager.from_queryset(ConversationQuerySet)()
 
-    has_title_model = True  # assumed; only `held` checks whether a model for titles is set
+    has_title_model = True  # assumed; only `get_for_update` checks if a title model is set
 
     # Set by `with_usage`.
     reply_count: int
@@ -110,12 +110,12 @@ class Conversation(Titled, Askable, Branched, Erasable):
 
     @cached_property
     def _url(self) -> str:
-        return path_of("conversation", self.pk)
+        return build_path("conversation", self.pk)
 
     @property
     def imported_from_label(self) -> str:
         """The name of the app that it was imported from."""
-        return IMPORTED_FROM.get(self.imported_from, "another app") if self.imported_from else ""
+        return IMPORT_SOURCES.get(self.imported_from, "another app") if self.imported_from else ""
 
     @property
     def begun_at(self) -> datetime:
@@ -125,7 +125,7 @@ class Conversation(Titled, Askable, Branched, Erasable):
         first = self.messages.aggregate(first=models.Min("created_at"))["first"]
         return first or self.created_at
 
-    def project_of(self, user: User) -> Project | None:
+    def get_open_project(self, user: User) -> Project | None:
         """Return its project, unless that is no longer open to the person, its author."""
         return self.project if self.project and self.project.is_open_to(user) else None
 
@@ -151,14 +151,14 @@ class Conversation(Titled, Askable, Branched, Erasable):
     def touch(self, leaf: uuid.UUID | None) -> None:
         """Store it as its owner's last used conversation, with this message as its active leaf.
 
-        A new conversation is inserted. Raises `NotHere` if it was deleted.
+        A new conversation is inserted. Raises `ChatNotFound` if it was deleted.
         """
         self.updated_at = self._next_updated_at()
         self.active_leaf = leaf
         if self._state.adding:
             _INSERT.run(self)
         elif not _TOUCH.run(self):
-            raise NotHere
+            raise ChatNotFound
 
     def _next_updated_at(self) -> datetime:
         """Return now, or just after the person's last use if another host's clock was ahead."""
@@ -167,7 +167,7 @@ class Conversation(Titled, Askable, Branched, Erasable):
         return max(now, last.updated_at + timedelta(microseconds=1)) if last else now
 
     @staticmethod
-    def model_used_last_by(user: User) -> ModelChoice | None:
+    def find_last_used_model(user: User) -> ModelChoice | None:
         """Return the model chosen for the newest reply in the conversation that this person used
         last.
 
@@ -179,19 +179,19 @@ class Conversation(Titled, Askable, Branched, Erasable):
         return reply.chosen_model if reply else None
 
     @classmethod
-    def own(cls, user: User, pk: uuid.UUID) -> "Conversation":
-        """Return this person's conversation. Raises `NotHere` if there is none or it is trashed."""
-        return _or_not_here(_OWN.first(user.pk, pk))
+    def get_own(cls, user: User, pk: uuid.UUID) -> "Conversation":
+        """Return this person's conversation. Raises `ChatNotFound` if it is missing or trashed."""
+        return _require_conversation(_GET_OWN.first(user.pk, pk))
 
     @classmethod
-    def held(cls, user: User, pk: uuid.UUID) -> "Conversation":
-        """Return the same as `own`, with its row locked for the rest of the transaction."""
-        return _or_not_here(_HELD.first(user.pk, pk))
+    def get_for_update(cls, user: User, pk: uuid.UUID) -> "Conversation":
+        """Return the same as `get_own`, with its row locked for the rest of the transaction."""
+        return _require_conversation(_GET_FOR_UPDATE.first(user.pk, pk))
 
 
-def _or_not_here(conversation: Conversation | None) -> Conversation:
+def _require_conversation(conversation: Conversation | None) -> Conversation:
     if conversation is None:
-        raise NotHere
+        raise ChatNotFound
     return conversation
 
 
@@ -214,14 +214,14 @@ _NEWEST_REPLY = Query(
     ),
     Conversation._meta.pk,
 )
-_OWN = Query(
-    lambda user, pk: Conversation.objects.filter(IS_KEPT, user=user, pk=pk).order_by(),
+_GET_OWN = Query(
+    lambda user, pk: Conversation.objects.filter(IS_NOT_TRASHED, user=user, pk=pk).order_by(),
     User._meta.pk,
     Conversation._meta.pk,
 )
-_HELD = Query(
+_GET_FOR_UPDATE = Query(
     lambda user, pk: (
-        Conversation.objects.filter(IS_KEPT, user=user, pk=pk)
+        Conversation.objects.filter(IS_NOT_TRASHED, user=user, pk=pk)
         .annotate(  # type: ignore[no-redef]  # overrides what the class assumes
             has_title_model=Exists(Installation.objects.exclude(title_upstream=None))
         )

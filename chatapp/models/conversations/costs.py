@@ -18,13 +18,13 @@ class Cost:
         self._request: PromptSize | None = None
         self._was_refused = False
 
-    def ask(self, asked: PromptSize) -> None:
+    def begin_try(self, request: PromptSize) -> None:
         """Begin a try: this request is sent."""
-        self._request = asked
+        self._request = request
 
     def end_try(self, choices: Sequence[Reply]) -> None:
         """End the current try, before the round is requested again or ends."""
-        if usage := self._of_try(choices):
+        if usage := self._compute_try_usage(choices):
             self._tries.append(usage.as_record())
         self._was_refused |= self._request is not None and not usage
         self._request = None
@@ -37,13 +37,13 @@ class Cost:
         return self._rounds[-1]
 
     @property
-    def ended(self) -> Usage:
+    def ended_usage(self) -> Usage:
         """The cost of the requests that have ended."""
         return self._sum([*self._rounds, *self._tries])
 
     def usage(self, choices: Sequence[Reply]) -> Usage:
         """Return the cost of the whole reply so far, including the current try."""
-        this = self._of_try(choices)
+        this = self._compute_try_usage(choices)
         earlier = [*self._rounds, *self._tries]
         if this and not earlier:
             return this
@@ -53,20 +53,20 @@ class Cost:
         if len(records) == 1:
             return Usage(**records[0])
         if records:
-            return Usage.of_rounds(records)
+            return Usage.sum_rounds(records)
         if self._was_refused or self._request:
-            return Usage.counted(Usage.Provenance.UNKNOWN, None)
-        return Usage.nothing()
+            return Usage.from_tokens(Usage.Provenance.UNKNOWN, None)
+        return Usage.empty()
 
-    def _of_try(self, choices: Sequence[Reply]) -> Usage | None:
-        """None if nothing was sent, or if it was refused before it began, which costs nothing."""
+    def _compute_try_usage(self, choices: Sequence[Reply]) -> Usage | None:
+        """Return None if nothing was sent, or if it was refused before it began: that is free."""
         first = choices[0]
         if first.usage:
-            usage = Usage.counted(Usage.Provenance.REPORTED, first.usage)
+            usage = Usage.from_tokens(Usage.Provenance.REPORTED, first.usage)
         elif self._request is None or (first.error and not _has_begun(choices)):
             return None
         else:
-            usage = Usage.estimated(estimate(self._request, choices))
+            usage = Usage.from_estimate(estimate(self._request, choices))
         if not usage.extra_fees and any(choice.sources for choice in choices):
             usage.extra_fees = 1  # it has searched, even if it doesn't say how often
         return usage

@@ -19,7 +19,7 @@ from chatapp.models.conversations.locked_message import locked_message
 from chatapp.models.conversations.messages import Message, MessageQuerySet
 from chatapp.models.refusals import Refused
 
-BELOW = """
+DESCENDANTS = """
 WITH RECURSIVE below(id) AS (
   SELECT id FROM chatapp_message WHERE id = %s
   UNION ALL
@@ -33,7 +33,7 @@ FOLLOWS_DELETED = "The message before this one was deleted too. Restore that one
 
 
 @dataclass(frozen=True)
-class Deleted:
+class DeletionResult:
     """A deleted message, and how many messages were deleted with it."""
 
     conversation: Conversation
@@ -48,16 +48,16 @@ class Deletion:
     message: UUID
 
     @transaction.atomic
-    def store(self, user: User) -> Deleted:
+    def store(self, user: User) -> DeletionResult:
         """Mark the messages as deleted. Raises `Refused`, also while a reply is being written."""
         message = locked_message(user, self.message)
         conversation = message.conversation
-        below = _with_all_below(message)
+        below = _select_with_descendants(message)
         if below.streaming().exists():
             raise Refused(STREAMS)
-        count = below.update(deleted_at=_moment_in(conversation))
+        count = below.update(deleted_at=_next_deletion_time(conversation))
         conversation.go_on_from(message.parent_id)
-        return Deleted(conversation, message, count)
+        return DeletionResult(conversation, message, count)
 
 
 @dataclass(frozen=True)
@@ -86,13 +86,13 @@ class Restoration:
         return conversation
 
 
-def _with_all_below(message: Message) -> MessageQuerySet:
+def _select_with_descendants(message: Message) -> MessageQuerySet:
     pk = Message._meta.pk.get_db_prep_value(message.pk, connection)
-    below: MessageQuerySet = Message.objects.filter(pk__in=RawSQL(BELOW, (pk,)))  # noqa: S611 - our own
+    below: MessageQuerySet = Message.objects.filter(pk__in=RawSQL(DESCENDANTS, (pk,)))  # noqa: S611 - our own
     return below
 
 
-def _moment_in(conversation: Conversation) -> datetime:
+def _next_deletion_time(conversation: Conversation) -> datetime:
     """Return now, or just after the conversation's last deletion, so that no two are equal."""
     last = conversation.messages.aggregate(last=models.Max("deleted_at"))["last"]
     now = timezone.now()

@@ -17,8 +17,8 @@ from django.utils import timezone
 from chatapp.models.files import storage
 from chatapp.models.platform.jobs import UNENDED, Job, JobState
 
-KEPT = timedelta(days=7)
-MAX_KEPT = 3  # per person, with those that are being made
+LIFETIME = timedelta(days=7)
+MAX_EXPORTS = 3  # per person, with those that are being made
 LOOKED_UP_AT_ONCE = 500  # keys per query
 
 
@@ -36,23 +36,23 @@ class ExportScope(models.TextChoices):
 
 
 class ChatExportQuerySet(models.QuerySet["ChatExport"]):
-    def kept(self) -> Self:
-        """Those that count towards `MAX_KEPT`: with a file, or being made."""
+    def current(self) -> Self:
+        """Return the exports that count towards `MAX_EXPORTS`: with a file, or being made."""
         is_there = Q(state=JobState.DONE, expires_at__gt=timezone.now())
         return self.filter(is_there | Q(state__in=UNENDED))
 
     def expired(self) -> Self:
-        """Those whose time is over, or whose person may not sign in any more."""
+        """Return the exports that have expired, or whose person may not sign in any more."""
         ended = self.exclude(state__in=UNENDED)
-        over = Q(expires_at__lt=timezone.now()) | Q(ended_at__lt=timezone.now() - KEPT)
+        over = Q(expires_at__lt=timezone.now()) | Q(ended_at__lt=timezone.now() - LIFETIME)
         return ended.filter(over | Q(user__is_active=False))
 
     def delete_expired(self) -> bool:
         """Delete one that has expired, with its file; return whether there was one."""
-        found = self.expired().first()
-        if found is not None:
-            found.discard()
-        return found is not None
+        export = self.expired().first()
+        if export is not None:
+            export.discard()
+        return export is not None
 
 
 class ChatExport(Job):
@@ -84,14 +84,14 @@ class ChatExport(Job):
         return f"chats-{self.created_at:%Y-%m-%d}.{self.suffix}"
 
     @property
-    def is_there(self) -> bool:
+    def is_available(self) -> bool:
         """Whether its file can be downloaded."""
         is_kept = self.expires_at is not None and self.expires_at > timezone.now()
         return self.state == JobState.DONE and is_kept
 
     def store_size(self, suffix: str, size: int) -> None:
         """Note that its file is stored, before the job ends."""
-        self.suffix, self.size, self.expires_at = suffix, size, timezone.now() + KEPT
+        self.suffix, self.size, self.expires_at = suffix, size, timezone.now() + LIFETIME
         self.save(update_fields=["suffix", "size", "expires_at"])
 
     def after_end(self) -> None:
@@ -123,10 +123,10 @@ def delete_lost_exports() -> None:
     keys = [key for key in names if _is_key(key)]
     for start in range(0, len(keys), LOOKED_UP_AT_ONCE):
         some = keys[start : start + LOOKED_UP_AT_ONCE]
-        known = {
+        existing = {
             str(pk) for pk in ChatExport.objects.filter(pk__in=some).values_list("pk", flat=True)
         }
-        for lost in set(some) - known:
+        for lost in set(some) - existing:
             storage.delete(names[lost])
 
 

@@ -1,11 +1,11 @@
-"""What came with a reply besides its text: sources, images, sound, and parts not understood."""
+"""The extras of a reply besides its text: sources, images, sound, and parts not understood."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from chatapp.upstream.wire.reply import Reply
-from chatapp.upstream.wire.sources import MAX_SOURCES, Source, source_of
+from chatapp.upstream.wire.sources import MAX_SOURCES, Source, parse_source
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Extras:
         """Read what `as_record` wrote; check each link again, and ignore unknown keys."""
         if not record:
             return cls()
-        sources = (source_of(*source) for source in record.get("sources", ()))
+        sources = (parse_source(*source) for source in record.get("sources", ()))
         return cls(
             sources=tuple(filter(None, sources)),
             source_count=record.get("source_count", 0),
@@ -84,7 +84,7 @@ class Extras:
         return {name: value for name, value in record.items() if value} or None
 
     @property
-    def is_seen(self) -> bool:
+    def has_visible_parts(self) -> bool:
         """Whether any of them is shown below the answer."""
         images = self.image_count or self.expired_images
         return bool(self.sources or self.source_count or self.has_sound or images)

@@ -53,10 +53,10 @@ class Feedback(models.Model):
             after = None
             cls.objects.filter(message=reply).delete()
         else:
-            given: dict[str, object] = {"rating": rating, "given_at": timezone.now()}
+            values: dict[str, object] = {"rating": rating, "given_at": timezone.now()}
             if note is not None:
-                given["note"] = note
-            after = cls.objects.update_or_create(message=reply, defaults=given)[0]
+                values["note"] = note
+            after = cls.objects.update_or_create(message=reply, defaults=values)[0]
         grown = (after.note_bytes if after else 0) - (before.note_bytes if before else 0)
         if grown:
             total = Greatest(models.F("stored_bytes") + grown, 0)
@@ -64,7 +64,7 @@ class Feedback(models.Model):
         return after
 
 
-def known_feedback(message: Message) -> Feedback | None:
+def get_loaded_feedback(message: Message) -> Feedback | None:
     """Return the feedback if it was loaded with the message; never query, so rendering can't."""
     is_read = Message.feedback.is_cached(message)
     return getattr(message, "feedback", None) if is_read else None

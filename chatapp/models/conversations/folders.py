@@ -1,8 +1,9 @@
-"""Where a conversation is filed: in the person's list, a project, the archive, or the trash.
+"""The folders of a conversation: the person's list, a project, the archive, or the trash.
 
 Actions on many conversations are queryset methods, so that one selected row and five hundred work
-alike. Everything loaded for a person is loaded from what is `kept`: the trash is found only through
-the trash, and by nobody once its days are over.
+alike. Everything loaded for a person is loaded from what is
+`not_trashed`: trashed conversations are found only through the trash, and by nobody once their days
+are over.
 """
 
 from contextlib import suppress
@@ -20,17 +21,17 @@ from chatapp.models.policies.legal_holds import UnderLegalHold, holding
 from chatapp.models.refusals import Refused
 
 TRASH_DAYS = 30
-ERASING = "purge"  # the lock of everything that erases conversations automatically
+PURGE_LOCK = "purge"  # the lock of everything that erases conversations automatically
 MAX_PINNED = 100  # per person, since the sidebar shows all of them
 
-IS_KEPT = models.Q(trashed_at=None)
+IS_NOT_TRASHED = models.Q(trashed_at=None)
 # An index is used only if its condition matches the query's, so both use these.
-IS_LISTED = IS_KEPT & models.Q(archived_at=None, is_temporary=False)
-IS_LOOSE = IS_LISTED & models.Q(project=None)
+IS_LISTED = IS_NOT_TRASHED & models.Q(archived_at=None, is_temporary=False)
+IS_WITHOUT_PROJECT = IS_LISTED & models.Q(project=None)
 IS_IN_PROJECT = IS_LISTED & models.Q(project__isnull=False)
-IS_ARCHIVED = IS_KEPT & models.Q(archived_at__isnull=False, is_temporary=False)
+IS_ARCHIVED = IS_NOT_TRASHED & models.Q(archived_at__isnull=False, is_temporary=False)
 IS_TRASHED = models.Q(trashed_at__isnull=False)
-IS_REVIEWED = IS_KEPT & models.Q(is_temporary=False)
+IS_REVIEWED = IS_NOT_TRASHED & models.Q(is_temporary=False)
 ORDER = ("-updated_at", "-id")
 
 C = TypeVar("C", bound=Erasable)
@@ -38,7 +39,9 @@ C = TypeVar("C", bound=Erasable)
 # One partial index per folder: conversations elsewhere cost it nothing.
 INDEXES = [
     models.Index(
-        fields=["user", "is_pinned", *ORDER], name="conversation_listed", condition=IS_LOOSE
+        fields=["user", "is_pinned", *ORDER],
+        name="conversation_listed",
+        condition=IS_WITHOUT_PROJECT,
     ),
     models.Index(
         fields=["project", "is_pinned", *ORDER], name="conversation_filed", condition=IS_IN_PROJECT
@@ -53,40 +56,40 @@ INDEXES = [
 class FolderQuerySet(models.QuerySet[C]):
     # ---- the folders
 
-    def kept(self) -> Self:
-        """Those that may be opened, which is everything outside the trash."""
-        return self.filter(IS_KEPT)
+    def not_trashed(self) -> Self:
+        """Return the conversations that may be opened, which are all outside the trash."""
+        return self.filter(IS_NOT_TRASHED)
 
-    def loose(self) -> Self:
-        """Those in the list that belong to no project."""
-        return self.filter(IS_LOOSE)
+    def without_project(self) -> Self:
+        """Return the conversations in the list that belong to no project."""
+        return self.filter(IS_WITHOUT_PROJECT)
 
-    def filed(self, project: UUID | None) -> Self:
-        """Those of a project."""
+    def in_project(self, project: UUID | None) -> Self:
+        """Return the conversations of a project."""
         return self.filter(IS_IN_PROJECT, project=project)
 
     def archived(self) -> Self:
         return self.filter(IS_ARCHIVED)
 
     def trashed(self) -> Self:
-        """Those that can be restored."""
-        return self.filter(IS_TRASHED, trashed_at__gt=_end_of_days())
+        """Return the trashed conversations that can be restored."""
+        return self.filter(IS_TRASHED, trashed_at__gt=_trash_deadline())
 
-    def held(self) -> Self:
-        """Those that a legal hold keeps from being erased."""
-        return self.filter(is_held())
+    def under_legal_hold(self) -> Self:
+        """Return the conversations that a legal hold keeps from being erased."""
+        return self.filter(is_under_legal_hold())
 
     # ---- a page of one
 
     def after(self, used: datetime | Parameter, pk: UUID | Parameter) -> Self:
-        """Those that follow the given position in the order of last use."""
+        """Return the conversations after the given position in the order of last use."""
         # Written this way so that the index answers it: an OR would scan all rows.
         return self.filter(updated_at__lte=used).exclude(updated_at=used, pk__gte=pk)
 
     def since(self, used: datetime | Parameter, pk: UUID | Parameter) -> Self:
-        """Those that precede the given position, the nearest first."""
-        rest = self.filter(updated_at__gte=used).exclude(updated_at=used, pk__lte=pk)
-        return rest.order_by("updated_at", "id")
+        """Return the conversations before the given position, the nearest first."""
+        newer = self.filter(updated_at__gte=used).exclude(updated_at=used, pk__lte=pk)
+        return newer.order_by("updated_at", "id")
 
     # ---- actions
 
@@ -108,7 +111,7 @@ class FolderQuerySet(models.QuerySet[C]):
         return self.update(archived_at=None)
 
     def trash(self) -> int:
-        return self.filter(IS_KEPT).update(trashed_at=timezone.now())
+        return self.filter(IS_NOT_TRASHED).update(trashed_at=timezone.now())
 
     def restore(self) -> int:
         """Move them from the trash back to where they were."""
@@ -118,19 +121,21 @@ class FolderQuerySet(models.QuerySet[C]):
         """Delete them permanently: hide them now, and let the next `purge` delete them first.
 
         What is under a legal hold stays in the trash."""
-        over = _end_of_days() - timedelta(days=TRASH_DAYS)
-        return self.trashed().exclude(is_held()).update(trashed_at=over)
+        over = _trash_deadline() - timedelta(days=TRASH_DAYS)
+        return self.trashed().exclude(is_under_legal_hold()).update(trashed_at=over)
 
     def purgeable(self) -> Self:
-        """Those whose days in the trash are over and that are not under a legal hold."""
-        return self.filter(IS_TRASHED, trashed_at__lte=_end_of_days()).exclude(is_held())
+        """Return the conversations past their days in the trash and not under a legal hold."""
+        return self.filter(IS_TRASHED, trashed_at__lte=_trash_deadline()).exclude(
+            is_under_legal_hold()
+        )
 
     def purge(self) -> bool:
         """Delete a portion of what is `purgeable`; return whether there was any.
 
         Runs in one process at a time, for a few messages, so that nobody waits long.
         """
-        with suppress(UnderLegalHold), transaction.atomic(), one_at_a_time(ERASING):
+        with suppress(UnderLegalHold), transaction.atomic(), one_at_a_time(PURGE_LOCK):
             conversation = self.purgeable().order_by("trashed_at", "id").first()
             if conversation and not conversation.erase_newest():
                 conversation.delete()
@@ -138,11 +143,11 @@ class FolderQuerySet(models.QuerySet[C]):
         return True  # a new legal hold: the next call leaves that conversation out
 
 
-def is_held() -> models.Exists:
+def is_under_legal_hold() -> models.Exists:
     """Return the condition that a legal hold keeps a conversation from being erased."""
     return holding("user", "pk")
 
 
-def _end_of_days() -> datetime:
+def _trash_deadline() -> datetime:
     """Return the moment before which what was moved to the trash is no longer there."""
     return timezone.now() - timedelta(days=TRASH_DAYS)

@@ -30,7 +30,7 @@ from chatapp.models.conversations.images import (
     ReplyImage,
 )
 from chatapp.models.conversations.locked_message import GONE, locked_message
-from chatapp.models.conversations.messages import STORED, Message
+from chatapp.models.conversations.messages import INSERT_MESSAGES, Message
 from chatapp.models.conversations.request_settings import RequestSettings
 from chatapp.models.conversations.titled import MAX_TITLE_LENGTH
 from chatapp.models.files.attachments import copy_attachments
@@ -39,7 +39,7 @@ from chatapp.models.refusals import Refused
 MESSAGES_AT_ONCE = 200
 BYTES_AT_ONCE = 512 * 1024
 ROW_BYTES = 1024  # of a message, besides its text, and of a file, whose content is stored once
-OF_A_FORK = " (fork)"
+FORK_SUFFIX = " (fork)"
 STREAMS = "This reply is still being written. Stop it first, or wait for it to finish."
 LONG_FIELDS = (
     "content",
@@ -50,7 +50,7 @@ LONG_FIELDS = (
     "extras_record",
     "logprobs",
 )
-COPIED_IMAGES = """
+COPY_IMAGES = """
 INSERT INTO chatapp_replyimage (message_id, position, media_type, data, file_id)
 SELECT %s, position, media_type, data, file_id FROM chatapp_replyimage
 WHERE message_id = %s AND position < %s
@@ -64,7 +64,7 @@ class Fork:
     message: uuid.UUID
 
     @transaction.atomic
-    def begin(self, user: User, hourly: TokenBucket) -> "Copying":
+    def begin(self, user: User, hourly: TokenBucket) -> "ForkCopier":
         """Store the new conversation, empty and hidden.
 
         `hourly` counts the bytes that this person may still store now. Raises `Refused`.
@@ -72,23 +72,25 @@ class Fork:
         last = locked_message(user, self.message)
         if last.is_streaming:
             raise Refused(STREAMS)
-        ids = branches.ancestors(last.pk, branches.ANY)[::-1]
+        ids = branches.ancestors(last.pk, branches.NO_LIMIT)[::-1]
         summaries = summary_bytes(last.conversation_id, last.conversation.cut_changes)
-        sizes = sizes_of(ids, summaries)
+        sizes = compute_sizes(ids, summaries)
         size = sum(sizes) + summaries.get(None, 0)
-        storage.take_room(user, size, hourly)
-        fork = _fork_of(last.conversation, size)
+        storage.charge_quota(user, size, hourly)
+        fork = _build_fork(last.conversation, size)
         copies = {pk: uuid.uuid4() for pk in ids}
         fork.active_leaf = copies[last.pk]
         fork.cut_changes = last.conversation.cut_changes
         fork.begin()
         ChatSettings.copy(last.conversation, fork)
         copy_cuts(fork, {None: None}, last.conversation_id)
-        return Copying(fork, copies, steps_of(ids, sizes), last.conversation.is_temporary)
+        return ForkCopier(
+            fork, copies, split_into_steps(ids, sizes), last.conversation.is_temporary
+        )
 
 
 @dataclass
-class Copying:
+class ForkCopier:
     """A fork that is being copied, step by step."""
 
     conversation: Conversation
@@ -123,20 +125,22 @@ class Copying:
         """Copy the files of messages to their copies."""
         copy_attachments(copies, self.conversation.user_id)
 
-    def _copied_settings(self, messages: list[Message]) -> dict[uuid.UUID | None, uuid.UUID]:
+    def _copy_settings(self, messages: list[Message]) -> dict[uuid.UUID | None, uuid.UUID]:
         if not self.with_settings:
             return {}
-        asked_with = {one.request_settings_id for one in messages if one.request_settings_id}
-        return dict(RequestSettings.copy(asked_with, self.conversation))
+        settings_ids = {
+            message.request_settings_id for message in messages if message.request_settings_id
+        }
+        return dict(RequestSettings.copy(settings_ids, self.conversation))
 
     def _copy(self, ids: list[uuid.UUID]) -> None:
         """Store copies of these messages, in this order. Raises `Refused` if one was deleted."""
         copies, fork = self.copies, self.conversation
-        found = Message.objects.filter(deleted_at=None).in_bulk(ids)
-        if len(found) < len(ids):  # deleted since the copying began
+        by_pk = Message.objects.filter(deleted_at=None).in_bulk(ids)
+        if len(by_pk) < len(ids):  # deleted since the copying began
             raise Refused(GONE)
-        messages = [found[pk] for pk in ids]
-        settings = self._copied_settings(messages)
+        messages = [by_pk[pk] for pk in ids]
+        settings = self._copy_settings(messages)
         for message in messages:
             self.prepare(message)
             message.pk = copies[message.pk]
@@ -144,8 +148,8 @@ class Copying:
             message.conversation = fork
             message.parent_id = copies[message.parent_id] if message.parent_id else None
             message.sequence = message.streamed_by = message.indexed_at = None
-        STORED.run(*messages)
-        with_files = (old for old, one in zip(ids, messages, strict=True) if one.file_count)
+        INSERT_MESSAGES.run(*messages)
+        with_files = (old for old, message in zip(ids, messages, strict=True) if message.file_count)
         self.copy_files({old: copies[old] for old in with_files})
         if self.with_settings:
             copy_cuts(fork, {old: copies[old] for old in ids})
@@ -156,19 +160,19 @@ class Copying:
         end = END_OF_IMAGES if self.with_tools else FIRST_OF_TOOLS
         with connection.cursor() as cursor:
             cursor.executemany(
-                COPIED_IMAGES,
+                COPY_IMAGES,
                 [
-                    [*(pk.get_db_prep_value(one, connection) for one in (copies[old], old)), end]
+                    [*(pk.get_db_prep_value(key, connection) for key in (copies[old], old)), end]
                     for old in with_images
                 ],
             )
 
 
-def sizes_of(ids: list[uuid.UUID], summaries: Mapping[uuid.UUID | None, int]) -> list[int]:
+def compute_sizes(ids: list[uuid.UUID], summaries: Mapping[uuid.UUID | None, int]) -> list[int]:
     """Return the bytes of each message: its texts, its images, its summary, and an allowance for
     the rows."""
     text = ROW_BYTES * (models.F("file_count") + 1) + sum(
-        Coalesce(storage.Octets(Cast(name, models.TextField())), 0) for name in LONG_FIELDS
+        Coalesce(storage.OctetLength(Cast(name, models.TextField())), 0) for name in LONG_FIELDS
     )
     rows = Message.objects.filter(pk__in=ids).order_by()
     of_text = dict(rows.annotate(text=text).values_list("pk", "text"))
@@ -177,7 +181,7 @@ def sizes_of(ids: list[uuid.UUID], summaries: Mapping[uuid.UUID | None, int]) ->
     return [of_text[pk] + of_images.get(pk, 0) + summaries.get(pk, 0) for pk in ids]
 
 
-def steps_of(ids: list[uuid.UUID], sizes: list[int]) -> list[list[uuid.UUID]]:
+def split_into_steps(ids: list[uuid.UUID], sizes: list[int]) -> list[list[uuid.UUID]]:
     """Cut the branch into pieces, each copied in a short transaction."""
     steps: list[list[uuid.UUID]] = [[]]
     room = BYTES_AT_ONCE
@@ -190,11 +194,11 @@ def steps_of(ids: list[uuid.UUID], sizes: list[int]) -> list[list[uuid.UUID]]:
     return steps
 
 
-def _fork_of(conversation: Conversation, size: int) -> Conversation:
-    title = conversation.title.removesuffix(OF_A_FORK)[: MAX_TITLE_LENGTH - len(OF_A_FORK)]
+def _build_fork(conversation: Conversation, size: int) -> Conversation:
+    title = conversation.title.removesuffix(FORK_SUFFIX)[: MAX_TITLE_LENGTH - len(FORK_SUFFIX)]
     return Conversation(
         user_id=conversation.user_id,
-        title=f"{title.rstrip()}{OF_A_FORK}",
+        title=f"{title.rstrip()}{FORK_SUFFIX}",
         titled_by=conversation.titled_by,
         project_id=conversation.project_id,
         is_temporary=True,

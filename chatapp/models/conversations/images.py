@@ -15,7 +15,7 @@ IMAGE_BYTES = Coalesce(models.F("file__size"), Length("data"))
 
 
 class ReplyImageQuerySet(models.QuerySet["ReplyImage"]):
-    def move_one(self) -> bool:
+    def move_one_to_storage(self) -> bool:
         """Move an image from the database to the storage of files; return whether there was one.
 
         Raises `OSError` if the storage fails.

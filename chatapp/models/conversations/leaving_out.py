@@ -19,7 +19,7 @@ from chatapp.models.conversations.messages import Message
 from chatapp.models.files.attachments import Attachment
 from chatapp.models.platform.upstreams import ModelChoice, Upstream
 from chatapp.models.policies.legal_holds import refuse_held
-from chatapp.models.refusals import NotHere, Refused
+from chatapp.models.refusals import ChatNotFound, Refused
 from chatapp.upstream.wire.estimates import BYTES_PER_TOKEN
 
 SHARE_KEPT = 2  # the rest may fill one part in so many of the context
@@ -34,7 +34,7 @@ NO_CUT = "What was left out here no longer exists. Reload the page."
 TOO_LONG = "A summary can have {most:,} characters; this one has {count:,}. Shorten it."
 
 
-class _Sized(NamedTuple):
+class _SizedMessage(NamedTuple):
     """A message of a branch and about how many tokens it has."""
 
     pk: uuid.UUID
@@ -59,9 +59,9 @@ class LeaveOut:
     @transaction.atomic
     def store(self, user: User) -> Conversation:
         """Store the cut. Raises `Refused`."""
-        conversation = Conversation.held(user, self.conversation)
+        conversation = Conversation.get_for_update(user, self.conversation)
         message = self.message or oldest_part(conversation, self.through, self.model)
-        return cut(user, message).conversation
+        return store_cut(user, message).conversation
 
 
 @dataclass(frozen=True)
@@ -73,15 +73,15 @@ class SendAgain:
     @transaction.atomic
     def store(self, user: User) -> Conversation:
         """Lift the cut, or delete it if it has no summary. Raises `Refused`."""
-        found = owned_cut(user, self.cut)
-        if found.message_id is None:
+        context_cut = get_own_cut(user, self.cut)
+        if context_cut.message_id is None:
             raise Refused("This chat begins with its summary. Edit it, or start a new chat.")
-        if found.summary:
-            found.is_lifted = True
-            found.save(update_fields=["is_lifted"])
+        if context_cut.summary:
+            context_cut.is_lifted = True
+            context_cut.save(update_fields=["is_lifted"])
         else:
-            found.delete()
-        return changed(found.conversation)
+            context_cut.delete()
+        return record_cut_change(context_cut.conversation)
 
 
 @dataclass(frozen=True)
@@ -96,17 +96,17 @@ class EditSummary:
         """Store the text. Raises `Refused`."""
         if len(self.summary) > MAX_SUMMARY:
             raise Refused(TOO_LONG.format(most=MAX_SUMMARY, count=len(self.summary)))
-        found = owned_cut(user, self.cut)
-        if found.summary != self.summary:
-            if found.summary:
-                refuse_held(found.conversation.user_id, found.conversation_id)
-            found.summary, found.is_edited = self.summary, True
-            found.save(update_fields=["summary", "is_edited"])
-            index_again(found)
-        return changed(found.conversation)
+        context_cut = get_own_cut(user, self.cut)
+        if context_cut.summary != self.summary:
+            if context_cut.summary:
+                refuse_held(context_cut.conversation.user_id, context_cut.conversation_id)
+            context_cut.summary, context_cut.is_edited = self.summary, True
+            context_cut.save(update_fields=["summary", "is_edited"])
+            index_again(context_cut)
+        return record_cut_change(context_cut.conversation)
 
 
-def cut(
+def store_cut(
     user: User,
     message: uuid.UUID,
     summary: str = "",
@@ -122,21 +122,21 @@ def cut(
         raise Refused(NOT_A_REPLY)
     if last.children.filter(is_continuation=True, deleted_at=None).exists():
         raise Refused(CONTINUES)
-    found = ContextCut.objects.filter(message=last).first()
-    made = found or ContextCut(conversation=last.conversation, message=last)
-    if found and (found.summary if summary else not found.is_lifted):
+    existing = ContextCut.objects.filter(message=last).first()
+    context_cut = existing or ContextCut(conversation=last.conversation, message=last)
+    if existing and (existing.summary if summary else not existing.is_lifted):
         raise Refused(LEFT_OUT)
-    made.is_lifted = False
+    context_cut.is_lifted = False
     if summary:
-        made.summary, made.upstream, made.model = summary, upstream, model
-    made.save()
+        context_cut.summary, context_cut.upstream, context_cut.model = summary, upstream, model
+    context_cut.save()
     if summary:
-        index_again(made)
-    changed(last.conversation)
-    return made
+        index_again(context_cut)
+    record_cut_change(last.conversation)
+    return context_cut
 
 
-def changed(conversation: Conversation) -> Conversation:
+def record_cut_change(conversation: Conversation) -> Conversation:
     """Record that the cuts of a locked conversation have changed, and return it."""
     stored = Conversation.objects.filter(pk=conversation.pk)
     stored.update(cut_changes=models.F("cut_changes") + 1)
@@ -152,13 +152,13 @@ def index_again(cut: ContextCut) -> None:
         Conversation.objects.filter(pk=cut.conversation_id).update(indexed_title=None)
 
 
-def owned_cut(user: User, pk: uuid.UUID) -> ContextCut:
+def get_own_cut(user: User, pk: uuid.UUID) -> ContextCut:
     """Return this person's cut, with its conversation locked. Raises `Refused`."""
     present = models.Q(message=None) | models.Q(message__deleted_at=None)
     own = ContextCut.objects.filter(present, conversation__user=user, pk=pk).first()
     if own is None:
         raise Refused(NO_CUT)
-    own.conversation = Conversation.held(user, own.conversation_id)
+    own.conversation = Conversation.get_for_update(user, own.conversation_id)
     return own
 
 
@@ -170,41 +170,41 @@ def oldest_part(
     The last exchange always stays. If the model's context is unknown, about half is left out.
     Raises `Refused` if there is nothing older.
     """
-    page = conversation.standing(through)
+    page = conversation.load_thread_page(through)
     if page.end is None:
-        raise NotHere
-    sent = _sent(conversation, page.end.pk)
+        raise ChatNotFound
+    sent = _load_sent_messages(conversation, page.end.pk)
     ends = [
         index
-        for index, (one, following) in enumerate(pairwise(sent))
-        if one.role == Message.Role.ASSISTANT
+        for index, (message, following) in enumerate(pairwise(sent))
+        if message.role == Message.Role.ASSISTANT
         and following.role == Message.Role.USER
         and not following.is_continuation
     ]
     if not ends:
         raise Refused(NOTHING_OLDER)
     upstream = Upstream.objects.filter(pk=model.upstream).first() if model else None
-    up_to = list(accumulate(one.tokens for one in sent))
+    up_to = list(accumulate(message.tokens for message in sent))
     window = context_window(upstream, model.name) if model else None
     room = (window or up_to[-1]) // SHARE_KEPT
     end = next((end for end in ends if up_to[-1] - up_to[end] <= room), ends[-1])
     return sent[end].pk
 
 
-def _sent(conversation: Conversation, end: uuid.UUID) -> Sequence[_Sized]:
+def _load_sent_messages(conversation: Conversation, end: uuid.UUID) -> Sequence[_SizedMessage]:
     """Return the messages of a branch that are sent now, oldest first, with their sizes."""
-    ids = branches.ancestors(end, branches.ANY)[::-1]
+    ids = branches.ancestors(end, branches.NO_LIMIT)[::-1]
     if (before := last_cut(conversation.pk, end)) and before.message_id:
         ids = ids[ids.index(before.message_id) + 1 :]
     size = sum(
-        Coalesce(storage.Octets(Cast(name, models.TextField())), 0)
+        Coalesce(storage.OctetLength(Cast(name, models.TextField())), 0)
         for name in ("content", "refusal", "earlier_rounds")
     )
     files = Attachment.objects.filter(message__in=ids).values("message").order_by()
     of_files = dict(files.annotate(sum=models.Sum("tokens")).values_list("message", "sum"))
-    found = Message.objects.filter(pk__in=ids).order_by().annotate(size=size)
+    messages = Message.objects.filter(pk__in=ids).order_by().annotate(size=size)
     by_pk = {
-        pk: _Sized(pk, role, goes_on, size // BYTES_PER_TOKEN + of_files.get(pk, 0))
-        for pk, role, goes_on, size in found.values_list("pk", "role", "is_continuation", "size")
+        pk: _SizedMessage(pk, role, goes_on, size // BYTES_PER_TOKEN + of_files.get(pk, 0))
+        for pk, role, goes_on, size in messages.values_list("pk", "role", "is_continuation", "size")
     }
     return [by_pk[pk] for pk in ids if pk in by_pk]

@@ -57,40 +57,40 @@ def first_page(user: User) -> Page:
 
     Every chat page shows it, so it uses a prepared statement.
     """
-    return _beginning(_FIRST.all(user.pk, False), PAGE)
+    return _build_first_page(_FIRST.all(user.pk, False), PAGE)
 
 
 def next_page(user: User, position: ListPosition) -> Page:
     """Return the page below a row of the same list."""
-    return _after(_BELOW.all(user.pk, False, position.used, position.pk))
+    return _build_older_page(_BELOW.all(user.pk, False, position.used, position.pk))
 
 
 def previous_page(user: User, position: ListPosition) -> Page:
-    return _before(_ABOVE.all(user.pk, False, position.used, position.pk))
+    return _build_newer_page(_ABOVE.all(user.pk, False, position.used, position.pk))
 
 
-def pinned(user: User) -> list[Row]:
+def load_pinned(user: User) -> list[Row]:
     return _PINNED.all(user.pk, True)
 
 
 def page_from_top(folder: ConversationQuerySet, rows: int = PAGE) -> Page:
-    return _beginning(list(_as_rows(folder)[: rows + 1]), rows)
+    return _build_first_page(list(_as_rows(folder)[: rows + 1]), rows)
 
 
 def page_below(folder: ConversationQuerySet, position: ListPosition) -> Page:
-    return _after(list(_as_rows(folder.after(position.used, position.pk))[: PAGE + 1]))
+    return _build_older_page(list(_as_rows(folder.after(position.used, position.pk))[: PAGE + 1]))
 
 
 def page_above(folder: ConversationQuerySet, position: ListPosition) -> Page:
-    return _before(list(_as_rows(folder.since(position.used, position.pk))[: PAGE + 1]))
+    return _build_newer_page(list(_as_rows(folder.since(position.used, position.pk))[: PAGE + 1]))
 
 
 def page_with(folder: ConversationQuerySet, position: ListPosition, rows: int) -> Page:
     """Return a page of so many rows, starting with the one at `position`."""
     is_above = folder.since(position.used, position.pk).exists()
-    rest = folder.filter(updated_at__lte=position.used)
-    found = page_from_top(rest.exclude(updated_at=position.used, pk__gt=position.pk), rows)
-    return Page(found.rows, is_above, found.has_older)
+    older = folder.filter(updated_at__lte=position.used)
+    page = page_from_top(older.exclude(updated_at=position.used, pk__gt=position.pk), rows)
+    return Page(page.rows, is_above, page.has_older)
 
 
 def projects(user: User) -> list[Project]:
@@ -98,54 +98,55 @@ def projects(user: User) -> list[Project]:
     return _PROJECTS.all(user.pk)
 
 
-def _after(found: list[Row]) -> Page:
-    return Page(found[:PAGE], True, len(found) > PAGE)
+def _build_older_page(rows: list[Row]) -> Page:
+    return Page(rows[:PAGE], True, len(rows) > PAGE)
 
 
-def _before(nearest: list[Row]) -> Page:
+def _build_newer_page(nearest: list[Row]) -> Page:
     return Page(nearest[:PAGE][::-1], len(nearest) > PAGE, True)
 
 
-def _beginning(found: list[Row], rows: int) -> Page:
-    return Page(found[:rows], False, len(found) > rows)
+def _build_first_page(candidates: list[Row], rows: int) -> Page:
+    return Page(candidates[:rows], False, len(candidates) > rows)
 
 
-def _as_rows(found: ConversationQuerySet) -> "models.QuerySet[Row]":
+def _as_rows(conversations: ConversationQuerySet) -> "models.QuerySet[Row]":
     streaming = Message.objects.streaming().filter(conversation=models.OuterRef("pk"))
     return cast(
-        "models.QuerySet[Row]", found.only(*ROW).annotate(is_running=models.Exists(streaming))
+        "models.QuerySet[Row]",
+        conversations.only(*ROW).annotate(is_running=models.Exists(streaming)),
     )
 
 
-def _listed(rows: int) -> Callable[[Parameter, Parameter], "models.QuerySet[Row]"]:
-    return lambda user, pinned: _as_rows(_loose(user, pinned))[:rows]
+def _build_row_query(rows: int) -> Callable[[Parameter, Parameter], "models.QuerySet[Row]"]:
+    return lambda user, pinned: _as_rows(_without_project(user, pinned))[:rows]
 
 
 def _below(
     user: Parameter, pinned: Parameter, used: Parameter, pk: Parameter
 ) -> "models.QuerySet[Row]":
-    return _as_rows(_loose(user, pinned).after(used, pk))[: PAGE + 1]
+    return _as_rows(_without_project(user, pinned).after(used, pk))[: PAGE + 1]
 
 
 def _above(
     user: Parameter, pinned: Parameter, used: Parameter, pk: Parameter
 ) -> "models.QuerySet[Row]":
-    return _as_rows(_loose(user, pinned).since(used, pk))[: PAGE + 1]
+    return _as_rows(_without_project(user, pinned).since(used, pk))[: PAGE + 1]
 
 
-def _loose(user: Parameter, pinned: Parameter) -> ConversationQuerySet:
-    return Conversation.objects.loose().filter(user=user, is_pinned=pinned)
+def _without_project(user: Parameter, pinned: Parameter) -> ConversationQuerySet:
+    return Conversation.objects.without_project().filter(user=user, is_pinned=pinned)
 
 
 _IS_PINNED = Conversation._meta.get_field("is_pinned")
 _USED = Conversation._meta.get_field("updated_at")
-_WHOSE = (User._meta.pk, _IS_PINNED)
-_WHERE = (*_WHOSE, _USED, Conversation._meta.pk)
+_LIST_FIELDS = (User._meta.pk, _IS_PINNED)
+_POSITION_FIELDS = (*_LIST_FIELDS, _USED, Conversation._meta.pk)
 
-_FIRST = Query(_listed(PAGE + 1), *_WHOSE)
-_PINNED = Query(_listed(MAX_PINNED), *_WHOSE)
-_BELOW = Query(_below, *_WHERE)
-_ABOVE = Query(_above, *_WHERE)
+_FIRST = Query(_build_row_query(PAGE + 1), *_LIST_FIELDS)
+_PINNED = Query(_build_row_query(MAX_PINNED), *_LIST_FIELDS)
+_BELOW = Query(_below, *_POSITION_FIELDS)
+_ABOVE = Query(_above, *_POSITION_FIELDS)
 
 
 def _projects(user: Any) -> "models.QuerySet[Project]":
@@ -154,15 +155,15 @@ def _projects(user: Any) -> "models.QuerySet[Project]":
     of_groups = Group.objects.filter(user=user)
     # A union, because PostgreSQL would read both tables as a whole for an OR.
     whose = (Q(person=user), Q(group__in=of_groups), Q(person=None, group=None))
-    shared = (ProjectMember.objects.filter(one).values("target") for one in whose)
+    shared = (ProjectMember.objects.filter(condition).values("target") for condition in whose)
     keys = own.values("pk").union(*shared, all=True)
-    found: Any = Project.objects.filter(pk__in=keys)
+    visible: Any = Project.objects.filter(pk__in=keys)
     entries = ProjectMember.objects.filter(is_for(user), target=models.OuterRef("pk"))
     is_own = Case(When(user=user, then=True), default=False, output_field=models.BooleanField())
     lets_add = models.Exists(entries.filter(may_add=True))
-    found = found.annotate(is_own=is_own, lets_add=lets_add).only("name")
-    named: models.QuerySet[Project] = found.order_by("-is_own", "name", "id")
-    return named[: MAX_PROJECTS + MAX_SHARED]
+    visible = visible.annotate(is_own=is_own, lets_add=lets_add).only("name")
+    ordered: models.QuerySet[Project] = visible.order_by("-is_own", "name", "id")
+    return ordered[: MAX_PROJECTS + MAX_SHARED]
 
 
 _PROJECTS = Query(_projects, User._meta.pk)

@@ -20,8 +20,8 @@ def locked_message(user: User, pk: UUID, *, is_deleted: bool = False) -> Message
     if (conversation := own.select_for_update(of=("self",), no_key=True).first()) is None:
         raise Refused(GONE)
     # Read after locking, because another process may just have deleted or restored it.
-    found = Message.objects.filter(pk=pk, deleted_at__isnull=not is_deleted).order_by()
-    message = found.select_related("parent").defer("logprobs", "parent__logprobs").first()
+    messages = Message.objects.filter(pk=pk, deleted_at__isnull=not is_deleted).order_by()
+    message = messages.select_related("parent").defer("logprobs", "parent__logprobs").first()
     if message is None:
         raise Refused(GONE)
     message.conversation = conversation

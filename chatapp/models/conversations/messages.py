@@ -23,7 +23,7 @@ from chatapp.models.conversations.images import ReplyImage, tool_image_files
 from chatapp.models.conversations.plain_messages import plain_chat_messages
 from chatapp.models.conversations.replies import StoredReply
 from chatapp.models.conversations.rounds import ToolRun
-from chatapp.models.files.attachments import Attachment, parts_by_message, shown_by_message
+from chatapp.models.files.attachments import Attachment, files_by_message, parts_by_message
 from chatapp.models.files.stored_files import StoredFile
 from chatapp.models.platform.processes import Process
 from chatapp.models.platform.upstream_failures import FAILURES, UpstreamFailure
@@ -34,15 +34,15 @@ from chatapp.upstream.wire.reply import Ending, Reply
 
 # One running reply per slot of a conversation. The name begins with the constraint's name in the
 # previous version, because that version's processes recognise the error by it.
-ONE_STREAMS = "message_one_streams_a_slot"
+STREAMING_CONSTRAINT = "message_one_streams_a_slot"
 PURGED_AT_ONCE = 25  # messages
 
 
 class MessageQuerySet(models.QuerySet["Message"]):
-    def of(self, user: User) -> Self:
+    def for_user(self, user: User) -> Self:
         """Messages in a person's conversations, without deleted ones and without the trash."""
-        kept = self.filter(conversation__user=user, conversation__trashed_at=None)
-        return kept.filter(deleted_at=None)
+        messages = self.filter(conversation__user=user, conversation__trashed_at=None)
+        return messages.filter(deleted_at=None)
 
     def streaming(self) -> Self:
         return self.filter(ending=Message.STREAMING)
@@ -69,8 +69,8 @@ class MessageQuerySet(models.QuerySet["Message"]):
 
     def purgeable(self, before: datetime) -> Self:
         """Messages that were deleted before this moment and are not under a legal hold."""
-        held = legal_holds.holding("conversation__user", "conversation")
-        return self.filter(deleted_at__lt=before).exclude(held)
+        is_held = legal_holds.holding("conversation__user", "conversation")
+        return self.filter(deleted_at__lt=before).exclude(is_held)
 
     def purge_deleted(self, before: datetime) -> int:
         """Remove messages that were deleted before this moment, at most `PURGED_AT_ONCE`; return
@@ -84,7 +84,7 @@ class MessageQuerySet(models.QuerySet["Message"]):
         ordered = gone.order_by("conversation", *newest)
         with transaction.atomic(self.db):
             some = dict(ordered.values_list("pk", "conversation__user")[:PURGED_AT_ONCE])
-            legal_holds.lock(list(set(some.values())))
+            legal_holds.lock_people(list(set(some.values())))
             still = list(gone.filter(pk__in=some).values_list("pk", flat=True))
             Message.objects.erase(still)
         return len(still)
@@ -113,12 +113,12 @@ class MessageQuerySet(models.QuerySet["Message"]):
         """Save the text so far of replies, unless they have ended in the database."""
         growing = [message for message in replies if message.is_streaming]
         with transaction.atomic(self.db):
-            _GROWN.run(*growing)
+            _SAVE_GROWING.run(*growing)
 
 
 _IS_REPLY = models.Q(role="assistant", deleted_at=None)
 # Indexes for reviewers' queries. Each covers everything that its query reads of a message.
-REVIEWED = [
+REVIEW_INDEXES = [
     models.Index(
         fields=["conversation", "upstream"], condition=_IS_REPLY, name="reply_of_conversation"
     ),
@@ -142,8 +142,8 @@ class Message(StoredReply):
         ASSISTANT = "assistant"
 
     # Enough to know its place in the branch, whether it has ended, and what was sent with it.
-    KNOWN_BY = ("parent", "ending", "slot", "created_at")
-    SAID = (  # the fields from which `as_chat_messages` builds what an upstream is sent
+    BRANCH_FIELDS = ("parent", "ending", "slot", "created_at")
+    SENT_FIELDS = (  # the fields from which `as_chat_messages` builds what an upstream is sent
         "parent",
         "deleted_at",
         "role",
@@ -158,7 +158,7 @@ class Message(StoredReply):
         "tool_runs",
         "extras_record",
     )
-    OTHER_CHOICES = (  # overwritten in the other choices when their reply is saved a second time
+    OTHER_CHOICE_FIELDS = (  # overwritten in other choices when their reply is saved again
         "reasoning",
         "content",
         "refusal",
@@ -209,13 +209,13 @@ class Message(StoredReply):
                 condition=models.Q(indexed_at=None),
                 name="message_to_be_indexed",
             ),
-            *REVIEWED,
+            *REVIEW_INDEXES,
         ]
         constraints = [
             models.UniqueConstraint(
                 fields=["conversation", "slot"],
                 condition=models.Q(ending="streaming"),
-                name=ONE_STREAMS,
+                name=STREAMING_CONSTRAINT,
             )
         ]
 
@@ -254,7 +254,7 @@ class Message(StoredReply):
     @cached_property
     def files(self) -> list[Attachment]:
         """The attached files, as pages show them."""
-        return shown_by_message([self.pk])[self.pk] if self.file_count else []
+        return files_by_message([self.pk])[self.pk] if self.file_count else []
 
     @cached_property
     def tool_images(self) -> dict[int, str]:
@@ -269,15 +269,15 @@ class Message(StoredReply):
         """Whether both answer the same prompt and were requested at the same moment."""
         return (self.parent_id, self.created_at) == (other.parent_id, other.created_at)
 
-    def as_chat_messages(self, asked: "Message | None" = None) -> list[dict[str, object]]:
+    def as_chat_messages(self, reply: "Message | None" = None) -> list[dict[str, object]]:
         """Return the chat messages that an upstream is sent for this message.
 
-        If tools were called, and `asked` (the reply about to be written) is by the same model of
+        If tools were called, and `reply` (which is about to be written) is by the same model of
         the same upstream, they include the model's own extras and the reasoning of all rounds.
         """
         if not self.earlier_rounds:
             return plain_chat_messages(self, self.file_parts)
-        is_same = asked and (asked.upstream_id, asked.model) == (self.upstream_id, self.model)
+        is_same = reply and (reply.upstream_id, reply.model) == (self.upstream_id, self.model)
         reasoning_field = self.extras.reasoning_field if is_same else ""
         *earlier, last = self.rounds
         called = [
@@ -299,15 +299,15 @@ class Message(StoredReply):
             history = self.conversation.history_until(self.parent_id).history()
             with suppress(ObjectDoesNotExist):  # deleted with the conversation meanwhile
                 if self.request_settings:
-                    history = self.request_settings.sent_with(history)
+                    history = self.request_settings.add_to_history(history)
             reply = Reply()
             reply.reasoning_parts = [self.reasoning]
             reply.answer_parts, reply.refusal_parts = [self.content], [self.refusal]
             side = self.upstream.image_side if self.upstream else None
             size = PromptSize.of(history, image_side=side)
-            last = Usage.estimated(estimate(size, [reply]))
+            last = Usage.from_estimate(estimate(size, [reply]))
             earlier = (round["usage"] for round in self.earlier_rounds)
-            usage = Usage.of_rounds([*earlier, last.as_record()])
+            usage = Usage.sum_rounds([*earlier, last.as_record()])
         return self.bill(usage)
 
     def bill(self, usage: Usage) -> Usage:
@@ -327,9 +327,9 @@ class Message(StoredReply):
         """
         self.bill(usage)
         self.usage_so_far = self.indexed_at = None
-        images = [image for one in (self, *others) for image in one.image_rows()]
+        images = [image for message in (self, *others) for image in message.image_rows()]
         with transaction.atomic():
-            is_stored = _ENDED.run(self)
+            is_stored = _SAVE_ENDED.run(self)
             if not is_stored:
                 usage.forget_erased_person()
             Usage.book([usage])
@@ -337,9 +337,9 @@ class Message(StoredReply):
                 budget_accounts.settle([usage])
             if self.ending in FAILURES and self.upstream_id:
                 kind = self.error["kind"] if self.error else self.ending
-                UpstreamFailure.count_one(self.upstream_id, kind)
+                UpstreamFailure.count_failure(self.upstream_id, kind)
             if others and is_stored:
-                _OTHER_CHOICE.run(*others)
+                _SAVE_CHOICES.run(*others)
             if images and is_stored:
                 ReplyImage.objects.bulk_create(images, ignore_conflicts=True)
         if not is_stored:
@@ -367,14 +367,17 @@ class Message(StoredReply):
             choice=reply.choice,
             duration=self.duration,
         )
-        other.take(reply, map(ToolRun.of, reply.tool_calls))
+        other.copy_progress(reply, map(ToolRun.of, reply.tool_calls))
         other.finish(reply, ending)
         return other
 
 
-def texts_of(message: Message) -> list[str]:
+def get_texts(message: Message) -> list[str]:
     """Return the texts of each round: answer, refusal, reasoning. Empty texts are left out."""
-    texts = ((one.content, one.refusal, one.reasoning) for one in message.rounds)
+    texts = (
+        (reply_round.content, reply_round.refusal, reply_round.reasoning)
+        for reply_round in message.rounds
+    )
     return [text for round in texts for text in round if text]
 
 
@@ -382,11 +385,11 @@ def load_shown_files(messages: Iterable[Message]) -> None:
     """Read the `files` of these messages in one query, or in none if they have no files."""
     with_files = {message.pk: message for message in messages if message.file_count}
     if with_files:
-        for pk, files in shown_by_message(with_files).items():
+        for pk, files in files_by_message(with_files).items():
             with_files[pk].files = files
 
 
-def streaming_in(conversation: uuid.UUID) -> list[Message]:
+def load_streaming_replies(conversation: uuid.UUID) -> list[Message]:
     """Return the replies that are being written in a conversation, in any process, by slot.
 
     Only their parents and processes are loaded.
@@ -394,16 +397,20 @@ def streaming_in(conversation: uuid.UUID) -> list[Message]:
     return _STREAMING.all(conversation)
 
 
-STORED = Insert(Message)
-_GROWN = Update(Message, Message.GROWING, where=("id", "ending"))
-_ENDED = Update(
+INSERT_MESSAGES = Insert(Message)
+_SAVE_GROWING = Update(Message, Message.GROWING_FIELDS, where=("id", "ending"))
+_SAVE_ENDED = Update(
     Message,
     [
-        *(one.name for one in StoredReply._meta.local_fields if one.name not in Message.GIVEN),
+        *(
+            field.name
+            for field in StoredReply._meta.local_fields
+            if field.name not in Message.INITIAL_FIELDS
+        ),
         "indexed_at",
     ],
 )
-_OTHER_CHOICE = Insert(Message, replacing=Message.OTHER_CHOICES)
+_SAVE_CHOICES = Insert(Message, replacing=Message.OTHER_CHOICE_FIELDS)
 _STREAMING = Query(
     # Raw SQL, because SQLite uses the partial index only if the condition is written as there.
     lambda conversation: (

@@ -10,7 +10,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models.sql.compiler import SQLCompiler
 
 # Covers prompt and reply, each of which may have several results (`StoredReply.moderation`).
-AMONG = "jsonb_path_query_array({table}moderation, '$.*.results[*].categories[*]') ? %s"
+IN_JSONB = "jsonb_path_query_array({table}moderation, '$.*.results[*].categories[*]') ? %s"
 IN_JSON = (
     "EXISTS (SELECT 1 FROM json_each({table}moderation) AS side,"
     " json_each(side.value, '$.results') AS result,"
@@ -32,5 +32,5 @@ class HasCategory(models.Func):
     ) -> tuple[str, tuple[str, ...]]:
         [column] = self.get_source_expressions()
         table = f"{compiler.quote_name_unless_alias(column.alias)}."
-        sql = IN_JSON if connection.vendor == "sqlite" else AMONG
+        sql = IN_JSON if connection.vendor == "sqlite" else IN_JSONB
         return f"({sql})".format(table=table), (self.category,)

@@ -8,13 +8,13 @@ from django.urls import reverse
 _PLACEHOLDER = UUID(int=0)
 
 
-def path_of(name: str, pk: UUID) -> str:
+def build_path(name: str, pk: UUID) -> str:
     """Return what `reverse` returns, which alone takes as long as rendering a list row."""
-    before, after = _around_key(name)
+    before, after = _split_path(name)
     return f"{before}{pk}{after}"
 
 
 @cache
-def _around_key(name: str) -> tuple[str, str]:
+def _split_path(name: str) -> tuple[str, str]:
     before, _, after = reverse(name, args=[_PLACEHOLDER]).partition(str(_PLACEHOLDER))
     return before, after

@@ -21,21 +21,21 @@ def chats_of_others(project: Project, user: User) -> ConversationQuerySet:
     The caller has checked that the project is open to the person. Archived and temporary chats, the
     trash, and those of deactivated people are left out.
     """
-    found = Conversation.objects.filed(project.pk).filter(user__is_active=True)
+    chats = Conversation.objects.in_project(project.pk).filter(user__is_active=True)
     authors = Q(user=project.user_id) | Exists(_entries_of_authors())
-    return found.filter(authors).exclude(user=user)
+    return chats.filter(authors).exclude(user=user)
 
 
-def move_out(**of: Any) -> set[int]:
+def move_out_of_projects(**of: Any) -> set[int]:
     """Move chats out of projects to which their authors may no longer add any.
 
     The arguments select the chats. Returns the authors.
     """
     filed = Conversation.objects.filter(project__isnull=False, **of)
     strange = filed.exclude(user=F("project__user")).exclude(Exists(_entries_of_authors()))
-    found = dict(strange.order_by().values_list("pk", "user"))
-    Conversation.objects.filter(pk__in=found).update(project=None)
-    return set(found.values())
+    author_by_chat = dict(strange.order_by().values_list("pk", "user"))
+    Conversation.objects.filter(pk__in=author_by_chat).update(project=None)
+    return set(author_by_chat.values())
 
 
 def _entries_of_authors() -> Any:
@@ -48,7 +48,7 @@ def _entries_of_authors() -> Any:
 @receiver(post_delete, sender=ProjectMember)
 def _member_removed(instance: ProjectMember, **_: Any) -> None:
     """By its owner, an administrator, the member, or with the account or the group."""
-    move_out(project=instance.target_id)
+    move_out_of_projects(project=instance.target_id)
 
 
 @receiver(m2m_changed, sender=User.groups.through)
@@ -58,8 +58,8 @@ def _group_left(
     if action not in ("post_remove", "post_clear"):
         return
     if not reverse:
-        move_out(user=instance.pk)
+        move_out_of_projects(user=instance.pk)
     elif pk_set is not None:
-        move_out(user__in=pk_set)
+        move_out_of_projects(user__in=pk_set)
     else:
-        move_out(project__members__group=instance.pk)
+        move_out_of_projects(project__members__group=instance.pk)

@@ -29,15 +29,15 @@ NOT_THE_OWNER = "Only the owner can share this project."
 
 class ProjectQuerySet(models.QuerySet["Project"]):
     def open_to(self, user: User) -> Self:
-        """Those that a person owns, or that are shared with them."""
+        """Return the projects that a person owns, or that are shared with them."""
         return self.filter(Q(user=user) | Exists(_entries_for(user)))
 
     def writable_by(self, user: User) -> Self:
-        """Those to which a person may add chats."""
+        """Return the projects to which a person may add chats."""
         return self.filter(Q(user=user) | Exists(_entries_for(user).filter(may_add=True)))
 
     def shared(self) -> Self:
-        """Those that are shared with anybody."""
+        """Return the projects that are shared with anybody."""
         return self.filter(Exists(ProjectMember.objects.filter(target=OuterRef("pk"))))
 
 
@@ -72,7 +72,7 @@ class Project(models.Model):
         return len(self.name.encode()) + len(self.instructions.encode())
 
     @property
-    def preselected(self) -> ModelChoice | None:
+    def preselected_model(self) -> ModelChoice | None:
         """The model preselected for its new chats, if it has one."""
         if self.upstream_id is None or not self.model:
             return None
@@ -95,19 +95,19 @@ class Project(models.Model):
         """Add members, or change what they may do. Raises `Refused`."""
         if self.user_id != by.pk:
             raise Refused(NOT_THE_OWNER)
-        if not Installation.this().lets_share(by):
+        if not Installation.load().lets_share(by):
             raise Refused(NO_SHARING)
         allowed = set(groups_to_share_with(by).values_list("pk", flat=True))
-        if any(one.group_id and one.group_id not in allowed for one in entries):
+        if any(entry.group_id and entry.group_id not in allowed for entry in entries):
             raise Refused(NOT_A_MEMBER)
-        for one in entries:
+        for entry in entries:
             self.members.update_or_create(
-                person=one.person, group=one.group, defaults={"may_add": one.may_add}
+                person=entry.person, group=entry.group, defaults={"may_add": entry.may_add}
             )
         if self.members.count() > MAX_MEMBERS:
             raise Refused(TOO_MANY)
-        for one in entries:
-            detail = {"with": one.recorded_name, "right": one.right}
+        for entry in entries:
+            detail = {"with": entry.recorded_name, "right": entry.right}
             audit.record("project.shared", actor=by, about=self, detail=detail)
 
     @transaction.atomic

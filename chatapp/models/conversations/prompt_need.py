@@ -1,4 +1,4 @@
-"""What a prompt needs of a limit that leaves too little for it, in words."""
+"""The need of a prompt for which a limit leaves too little, in words."""
 
 from chatapp.upstream.wire.estimates import PromptSize
 
@@ -13,14 +13,14 @@ def describe_need(
     """
     needed, for_text = size.upper_tokens + more, len(typed.encode(errors="replace"))
     words = {"files": has_files, "earlier messages": has_earlier}
-    sources = [one for one, is_there in words.items() if is_there]
-    said = f"This prompt may need up to {needed:,} tokens"
+    sources = [source for source, is_there in words.items() if is_there]
+    sentence = f"This prompt may need up to {needed:,} tokens"
     if sources:
-        said += f", {needed - for_text:,} of them for {' and '.join(sources)}"
+        sentence += f", {needed - for_text:,} of them for {' and '.join(sources)}"
     remedies = ["shorten it"]
     if has_files:
         remedies.append("remove files")
     if has_earlier:
         remedies.append("start a new chat")
     *others, last = remedies
-    return f"{said}: {', '.join(others)}, or {last}." if others else f"{said}: {last}."
+    return f"{sentence}: {', '.join(others)}, or {last}." if others else f"{sentence}: {last}."

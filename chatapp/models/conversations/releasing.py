@@ -13,7 +13,7 @@ AT_ONCE = 100
 
 
 @transaction.atomic
-def release_lost() -> int:
+def release_lost_holds() -> int:
     """Settle the holds of replies that were deleted while they streamed in a process that died;
     return the number of replies."""
     alive = Process.objects.filter(pk=models.OuterRef("process"))
@@ -22,12 +22,12 @@ def release_lost() -> int:
         ~models.Exists(alive), ~models.Exists(streaming), settled_at=None
     )
     replies = set(lost.values_list("message", flat=True)[:AT_ONCE])
-    booked = {one.pk: one for one in Usage.objects.filter(pk__in=replies)}
+    booked = {usage.pk: usage for usage in Usage.objects.filter(pk__in=replies)}
     settle(booked.get(reply) or Usage(message_id=reply) for reply in replies)
     return len(replies)
 
 
-def forget_settled(before: datetime) -> int:
+def delete_settled_holds(before: datetime) -> int:
     """Delete holds that were settled before this moment, a portion at a time; return the number.
 
     Choose a moment so old that no process saves those replies again.

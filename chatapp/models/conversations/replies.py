@@ -16,11 +16,11 @@ from chatapp.models.conversations.rounds import Round, ToolRun
 from chatapp.models.platform.upstreams import ModelChoice, Upstream
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
 from chatapp.upstream.wire.images import MAX_IMAGES, Image
-from chatapp.upstream.wire.logprobs import shown_tokens
+from chatapp.upstream.wire.logprobs import build_display_tokens
 from chatapp.upstream.wire.reply import Ending, Reply
 
 # Endings after which a reply can't be continued.
-WHOLE = frozenset(
+NOT_CONTINUABLE = frozenset(
     {
         "",
         "streaming",
@@ -59,7 +59,7 @@ class StoredReply(models.Model):
     """
 
     STREAMING = "streaming"
-    GROWING = (  # what a checkpoint saves
+    GROWING_FIELDS = (  # what a checkpoint saves
         "reasoning",
         "content",
         "refusal",
@@ -70,7 +70,7 @@ class StoredReply(models.Model):
         "reasoning_duration",
         "usage_so_far",
     )
-    GIVEN = (  # set when the reply begins; only a fallback changes them (see `takeovers`)
+    INITIAL_FIELDS = (  # set when the reply begins; only a fallback changes them (see `takeovers`)
         "streamed_by",
         "upstream",
         "model",
@@ -171,8 +171,8 @@ class StoredReply(models.Model):
         if not self.error:
             return None
         kind = self.error["kind"]
-        known = ErrorKind(kind) if kind in list(ErrorKind) else ErrorKind.STREAM_ERROR
-        return UpstreamError(**{**self.error, "kind": known})
+        error_kind = ErrorKind(kind) if kind in list(ErrorKind) else ErrorKind.STREAM_ERROR
+        return UpstreamError(**{**self.error, "kind": error_kind})
 
     @property
     def failed_models(self) -> tuple[FailedModel, ...]:
@@ -192,8 +192,8 @@ class StoredReply(models.Model):
         last = Round(self.reasoning, self.content, self.refusal, self._last_runs())
         earlier = [Round.from_record(record) for record in self.earlier_rounds]
         if asides := self.extras.asides:
-            for number, one in enumerate(earlier):
-                _add_asides(asides, number, one.tool_runs)
+            for number, earlier_round in enumerate(earlier):
+                _add_asides(asides, number, earlier_round.tool_runs)
         return [*earlier, last]
 
     def _last_runs(self) -> list[ToolRun]:
@@ -205,7 +205,7 @@ class StoredReply(models.Model):
     @property
     def can_be_continued(self) -> bool:
         """Whether the reply is incomplete and has text to continue from."""
-        return self.ending not in WHOLE and bool(self.content or self.earlier_rounds)
+        return self.ending not in NOT_CONTINUABLE and bool(self.content or self.earlier_rounds)
 
     @property
     def answer_text(self) -> str:
@@ -215,7 +215,7 @@ class StoredReply(models.Model):
 
     @property
     def extras(self) -> Extras:
-        """What came with the reply besides its text."""
+        """The content of the reply besides its text."""
         return Extras.from_record(self.extras_record)
 
     def keep_round(self, round: Round, reply: Reply) -> None:
@@ -225,7 +225,7 @@ class StoredReply(models.Model):
         self.earlier_rounds.append(round.as_record())
         self.earlier_images += tuple(reply.images)
 
-    def take(self, reply: Reply, tool_runs: Iterable[ToolRun] = ()) -> None:
+    def copy_progress(self, reply: Reply, tool_runs: Iterable[ToolRun] = ()) -> None:
         """Copy the text and tool calls that the last round has so far."""
         self.reasoning, self.content, self.refusal = reply.reasoning, reply.answer, reply.refusal
         runs = list(tool_runs)
@@ -247,7 +247,9 @@ class StoredReply(models.Model):
         self.service_tier = reply.service_tier[:100]
         self.system_fingerprint = reply.system_fingerprint[:200]
         self.error = asdict(reply.error) if reply.error else None
-        self.logprobs = [token.as_record() for token in shown_tokens(reply.logprobs)] or None
+        self.logprobs = [
+            token.as_record() for token in build_display_tokens(reply.logprobs)
+        ] or None
         if reply.moderation:
             self.moderation = asdict(reply.moderation)
             self.is_flagged = reply.moderation.is_flagged
@@ -259,7 +261,7 @@ def _add_asides(
     """Give the tool calls of a round what is kept aside of them."""
     for index, run in enumerate(runs):
         if aside := asides.get(f"{number}.{index}"):
-            run.take_aside(aside)
+            run.restore_aside(aside)
 
 
 def _with_asides(extras: Extras, number: int, runs: Sequence[ToolRun]) -> Extras:

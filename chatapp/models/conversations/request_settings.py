@@ -1,4 +1,4 @@
-"""What the requests of a chat's replies were sent with besides messages."""
+"""The content of the requests of a chat's replies besides messages."""
 
 from collections.abc import Iterable, Mapping
 from typing import ClassVar, Self
@@ -9,9 +9,9 @@ from django.utils.functional import cached_property
 
 from chatapp.db.statements import Query
 from chatapp.models.accounts.users import User
-from chatapp.models.conversations.chat_settings import ChatSettings, digest_of
+from chatapp.models.conversations.chat_settings import ChatSettings, compute_digest
 from chatapp.models.conversations.conversation import Conversation
-from chatapp.models.library.file_sets import PresetFile, parts_in
+from chatapp.models.library.file_sets import PresetFile, load_parts
 from chatapp.models.library.presets import Preset, PresetVersion
 from chatapp.models.platform.upstreams import ModelChoice
 from chatapp.upstream.wire.content import Part
@@ -21,13 +21,13 @@ from chatapp.upstream.wire.history import History
 class RequestSettingsQuerySet(models.QuerySet["RequestSettings"]):
     def with_preset_name(self) -> Self:
         """Join the name and the number of the preset's version, and the key of its files."""
-        shown = [f"preset_version__{name}" for name in ("name", "number", "file_set")]
-        found = self.select_related("preset_version")
-        return found.only("preset_version", "instructions", "parameters", *shown)
+        preset_fields = [f"preset_version__{name}" for name in ("name", "number", "file_set")]
+        rows = self.select_related("preset_version")
+        return rows.only("preset_version", "instructions", "parameters", *preset_fields)
 
 
 class RequestSettings(models.Model):
-    """What the requests of one or more replies had besides messages. Never changed.
+    """The content of the requests of one or more replies besides messages. Never changed.
 
     Shows later what a reply was really asked with, whatever was changed since.
     """
@@ -42,7 +42,7 @@ class RequestSettings(models.Model):
     instructions = models.TextField(blank=True)  # the system message
     parameters = models.JSONField(default=dict, blank=True)
 
-    COPIED = ("preset_version_id", "has_preset", "instructions", "parameters")
+    COPIED_FIELDS = ("preset_version_id", "has_preset", "instructions", "parameters")
 
     objects: ClassVar[RequestSettingsQuerySet] = models.Manager.from_queryset(
         RequestSettingsQuerySet
@@ -59,7 +59,7 @@ class RequestSettings(models.Model):
         return f"Request settings in {self.conversation}"
 
     @classmethod
-    def now(cls, settings: ChatSettings, user: User) -> "RequestSettings | None":
+    def for_chat(cls, settings: ChatSettings, user: User) -> "RequestSettings | None":
         """Return what a request of this chat has now; None if there is nothing besides messages.
 
         If no earlier reply was asked with the same, it is not stored yet. Raises `Refused`.
@@ -67,36 +67,43 @@ class RequestSettings(models.Model):
         settings.check_right(user)
         conversation, version = settings.conversation, settings.preset_version
         instructions = settings.system_message(
-            user, conversation.project_of(user), takes_memory=not conversation.is_temporary
+            user, conversation.get_open_project(user), takes_memory=not conversation.is_temporary
         )
         parameters = settings.sent_parameters
         if not (version or instructions or parameters):
             return None
-        digest = digest_of(version.pk if version else None, instructions, parameters)
-        found = _KNOWN.first(conversation.pk, digest) or cls(
+        digest = compute_digest(version.pk if version else None, instructions, parameters)
+        request_settings = _BY_DIGEST.first(conversation.pk, digest) or cls(
             conversation=conversation,
             digest=digest,
             has_preset=version is not None,
             instructions=instructions,
             parameters=parameters,
         )
-        found.preset_version = version
-        found.load_files()
-        return found
+        request_settings.preset_version = version
+        request_settings.load_files()
+        return request_settings
 
     @classmethod
-    def of_each(
+    def for_models(
         cls, settings: ChatSettings, models: Iterable[ModelChoice], user: User
     ) -> "list[RequestSettings | None]":
         """Return what a request to each of these models has now. Equal ones are one object."""
         own = settings.by_model or {}
         keys = [model if str(model) in own else None for model in models]
-        found = {key: cls.now(settings.for_model(key), user) for key in dict.fromkeys(keys)}
-        known = {one.digest: one for one in found.values() if one}
-        return [one and known[one.digest] for one in map(found.get, keys)]
+        by_model = {key: cls.for_chat(settings.for_model(key), user) for key in dict.fromkeys(keys)}
+        by_digest = {
+            request_settings.digest: request_settings
+            for request_settings in by_model.values()
+            if request_settings
+        }
+        return [
+            request_settings and by_digest[request_settings.digest]
+            for request_settings in map(by_model.get, keys)
+        ]
 
     @classmethod
-    def of_script(
+    def create_for_script(
         cls, conversation: Conversation, instructions: str, parameters: Mapping[str, object]
     ) -> "RequestSettings | None":
         """Store and return what a request over the API had, in a new conversation."""
@@ -104,18 +111,18 @@ class RequestSettings(models.Model):
             return None
         return cls.objects.create(
             conversation=conversation,
-            digest=digest_of(None, instructions, parameters),
+            digest=compute_digest(None, instructions, parameters),
             instructions=instructions,
             parameters=parameters,
         )
 
     @classmethod
-    def imported(
+    def get_or_create_imported(
         cls, conversation: Conversation, instructions: str, parameters: Mapping[str, object]
     ) -> "RequestSettings":
         """Return the conversation's row with this content. It is stored if there is none."""
         content = {"instructions": instructions, "parameters": parameters}
-        digest = digest_of(None, instructions, parameters)
+        digest = compute_digest(None, instructions, parameters)
         rows = cls.objects
         return rows.get_or_create(conversation=conversation, digest=digest, defaults=content)[0]
 
@@ -129,12 +136,12 @@ class RequestSettings(models.Model):
         """Copy these rows to another conversation, unless it has them; return its rows' ids by
         the old ones."""
         copies: dict[UUID | None, UUID] = {}
-        for one in cls.objects.filter(pk__in=pks) if pks else ():
-            content = {name: getattr(one, name) for name in cls.COPIED}
+        for row in cls.objects.filter(pk__in=pks) if pks else ():
+            content = {name: getattr(row, name) for name in cls.COPIED_FIELDS}
             copy, _ = cls.objects.get_or_create(
-                conversation=conversation, digest=one.digest, defaults=content
+                conversation=conversation, digest=row.digest, defaults=content
             )
-            copies[one.pk] = copy.pk
+            copies[row.pk] = copy.pk
         return copies
 
     @property
@@ -149,19 +156,19 @@ class RequestSettings(models.Model):
     @cached_property
     def file_parts(self) -> list[Part]:
         """The content parts of the preset's files."""
-        return parts_in(self.preset_version.file_set_id) if self.preset_version else []
+        return load_parts(self.preset_version.file_set_id) if self.preset_version else []
 
     def load_files(self) -> None:
         """Read `file_parts` now, because the event loop can't."""
         _ = self.file_parts
 
-    def sent_with(self, messages: History) -> History:
+    def add_to_history(self, messages: History) -> History:
         """Return all that a request has: the system message, the preset's files, the messages."""
         messages = messages.with_files(self.file_parts)
         if not self.instructions:
             return messages
         system = History.of([{"role": "system", "content": self.instructions}])
-        return system.followed_by(messages)
+        return system.concatenate(messages)
 
     def is_readable(self, user: User) -> bool:
         """Whether the person may read it: not if they may only use its preset."""
@@ -172,7 +179,7 @@ class RequestSettings(models.Model):
         return self.preset_version is None or self.preset_version.offers(tool)
 
 
-_KNOWN = Query(
+_BY_DIGEST = Query(
     lambda conversation, digest: RequestSettings.objects.filter(
         conversation=conversation, digest=digest
     ).order_by(),

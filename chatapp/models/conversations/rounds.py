@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from chatapp.upstream.wire.content import ImagePart, Part, text_part
 from chatapp.upstream.wire.reply import Reply
-from chatapp.upstream.wire.tool_calls import ToolCall, parsed_arguments
+from chatapp.upstream.wire.tool_calls import ToolCall, parse_arguments
 
 
 class RunState(StrEnum):
@@ -28,7 +28,7 @@ FOLLOW = "(The images that the tools returned follow.)"
 STAND_IN = "(An image that the tool {} returned was left out: this model takes no images.)"
 EXPIRED = "(An image was deleted by the retention policy.)"
 CANCELLED = "(The call was cancelled before the tool returned anything.)"
-ASIDE = ("images", "title")
+ASIDE_FIELDS = ("images", "title")
 UNFINISHED = frozenset({RunState.WRITING, RunState.ASKING, RunState.RUNNING})
 
 
@@ -70,14 +70,14 @@ class ToolRun:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
-        known = {name: value for name, value in record.items() if name in _RUN_FIELDS}
+        values = {name: value for name, value in record.items() if name in _RUN_FIELDS}
         if extra := record.get("extra_content"):  # as version 0.4 stored it
-            known["extras"] = {"extra_content": extra}
-        return cls(**{**known, "state": RunState(record["state"])})
+            values["extras"] = {"extra_content": extra}
+        return cls(**{**values, "state": RunState(record["state"])})
 
     def as_record(self) -> dict[str, Any]:
         record = asdict(self)
-        for name in ("definition", "progress", *ASIDE):
+        for name in ("definition", "progress", *ASIDE_FIELDS):
             del record[name]
         if not self.extras:
             del record["extras"]  # which versions before 0.5 do not know
@@ -90,8 +90,8 @@ class ToolRun:
             record["images"] = [asdict(image) for image in self.images]
         return record
 
-    def take_aside(self, record: Mapping[str, Any]) -> None:
-        """Take what `aside_record` returned."""
+    def restore_aside(self, record: Mapping[str, Any]) -> None:
+        """Restore the title and images from what `aside_record` returned."""
         self.title = record.get("title", "")
         self.images = [RunImage(**image) for image in record.get("images", ())]
 
@@ -101,7 +101,7 @@ class ToolRun:
         Arguments that aren't a JSON object become `{}`, since chat templates parse them; the
         call's result says what was wrong with them.
         """
-        arguments = self.arguments if parsed_arguments(self.arguments)[0] else "{}"
+        arguments = self.arguments if parse_arguments(self.arguments)[0] else "{}"
         function: dict[str, object] = {"name": self.name or "unnamed", "arguments": arguments}
         call: dict[str, object] = {"type": "function", "function": function}
         call["id"] = self._id(with_extras)
@@ -134,7 +134,7 @@ class ToolRun:
 
 
 # A later version may have stored more in a record.
-_RUN_FIELDS = frozenset(one.name for one in fields(ToolRun))
+_RUN_FIELDS = frozenset(run_field.name for run_field in fields(ToolRun))
 
 
 @dataclass
@@ -188,17 +188,17 @@ class Round:
         encrypted reasoning, and the reasoning in the field in which it arrived, which DeepSeek
         requires. Leaving one out gets a 400, and sending it to another model may get one too.
         """
-        asked: dict[str, object] = {
+        call_message: dict[str, object] = {
             "role": "assistant",
             "content": None if not self.content or self.content.isspace() else self.content,
             "tool_calls": [run.as_request(with_extras) for run in self.tool_runs],
         }
         if with_extras:
-            asked |= self.opaque
+            call_message |= self.opaque
         if reasoning_field:  # DeepSeek requires the field even if it is empty
-            asked[reasoning_field] = self.reasoning
+            call_message[reasoning_field] = self.reasoning
         results = [run.as_result(with_extras) for run in self.tool_runs]
-        return [asked, *results, *self._pictures(files)]
+        return [call_message, *results, *self._pictures(files)]
 
     def _pictures(self, files: Mapping[int, str]) -> list[dict[str, object]]:
         """Return the images of the results, as a user's message.
@@ -212,10 +212,10 @@ class Round:
                 name = run.name or "unnamed"
                 parts.append(text_part(RETURNED.format(name)))
                 parts += [
-                    one.as_part(files[one.position], name)
-                    if one.position in files
+                    image.as_part(files[image.position], name)
+                    if image.position in files
                     else text_part(EXPIRED)
-                    for one in run.images
+                    for image in run.images
                 ]
         if not parts:
             return []

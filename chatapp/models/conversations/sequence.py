@@ -19,7 +19,7 @@ def sequence_trigger(vendor: str) -> str:
     return read_sql(__file__, "sequence", vendor)
 
 
-def take_numbers(stored: "QuerySet[Any]", count: int) -> list[int]:
+def reserve_numbers(stored: "QuerySet[Any]", count: int) -> list[int]:
     """Return the numbers of so many messages that are about to be stored, in their order.
 
     `stored` are the messages of their conversation, whose row is locked. For many messages at once

@@ -28,7 +28,7 @@ FULL = (
 TOO_FAST = "You have stored as much as is allowed within an hour. Try again later."
 
 
-class Octets(models.Func):
+class OctetLength(models.Func):
     """The length of a text in UTF-8 bytes."""
 
     function = "octet_length"
@@ -41,43 +41,45 @@ class Octets(models.Func):
         return self.as_sql(compiler, connection, template=template, **context)
 
 
-def take_room(user: User, size: int, hourly: TokenBucket, *, in_place_of: int = 0) -> None:
+def charge_quota(user: User, size: int, hourly: TokenBucket, *, in_place_of: int = 0) -> None:
     """Take `size` bytes from the person's quota, in place of the `in_place_of` bytes they replace.
 
     `hourly` holds the bytes that the person may still store now. Raises `Refused`.
     """
-    check_room(user, size, in_place_of)
-    take_now(size, hourly)
+    check_quota(user, size, in_place_of)
+    charge_hourly_quota(size, hourly)
 
 
-def take_now(size: int, hourly: TokenBucket) -> None:
+def charge_hourly_quota(size: int, hourly: TokenBucket) -> None:
     """Take `size` bytes from what the person may still store now. Raises `Refused`."""
     if not hourly.has(size):
         raise Refused(TOO_FAST)
     hourly.take(size)
 
 
-def check_room(user: User, size: int, in_place_of: int = 0) -> None:
+def check_quota(user: User, size: int, in_place_of: int = 0) -> None:
     """Raise `Refused` if so many more bytes exceed the person's quota."""
-    used, allowed = used_by(user), settings.CHATAPP_STORED_BYTES_PER_PERSON
+    used, allowed = count_stored_bytes(user), settings.CHATAPP_STORED_BYTES_PER_PERSON
     if size > in_place_of and used - in_place_of + size > allowed:
-        shown = {"used": used, "allowed": allowed, "needed": size}
-        raise Refused(FULL.format(**{name: filesizeformat(n) for name, n in shown.items()}))
+        sizes = {"used": used, "allowed": allowed, "needed": size}
+        raise Refused(FULL.format(**{name: filesizeformat(n) for name, n in sizes.items()}))
 
 
-def room_of(user: User) -> int:
+def get_quota_left(user: User) -> int:
     """Return how many bytes the person may still store; negative if there are too many."""
-    return int(settings.CHATAPP_STORED_BYTES_PER_PERSON) - used_by(user)
+    return int(settings.CHATAPP_STORED_BYTES_PER_PERSON) - count_stored_bytes(user)
 
 
-def used_by(user: User) -> int:
+def count_stored_bytes(user: User) -> int:
     in_chats = user.conversations.order_by().aggregate(n=Coalesce(models.Sum("stored_bytes"), 0))
     in_projects = user.projects.order_by().aggregate(
-        n=Coalesce(models.Sum(Octets("name") + Octets("instructions")), 0)
+        n=Coalesce(models.Sum(OctetLength("name") + OctetLength("instructions")), 0)
     )
     versions = PromptVersion.objects.filter(target__owner=user).order_by()
-    in_prompts = versions.aggregate(n=Coalesce(models.Sum(Octets("title") + Octets("text")), 0))
-    size = Octets("system_prompt") + Octets(Cast("parameters", models.TextField()))
+    in_prompts = versions.aggregate(
+        n=Coalesce(models.Sum(OctetLength("title") + OctetLength("text")), 0)
+    )
+    size = OctetLength("system_prompt") + OctetLength(Cast("parameters", models.TextField()))
     presets = PresetVersion.objects.filter(target__owner=user).order_by()
     in_presets = presets.aggregate(n=Coalesce(models.Sum(size), 0))
     return int(in_chats["n"] + in_projects["n"] + in_prompts["n"] + in_presets["n"])

@@ -11,7 +11,7 @@ from chatapp.models.billing.reservations import PlannedRequest, Reservation, adm
 from chatapp.models.conversations.branch_history import BranchHistory
 from chatapp.models.conversations.context_cuts import ContextCut
 from chatapp.models.conversations.conversation import Conversation
-from chatapp.models.conversations.leaving_out import cut, oldest_part
+from chatapp.models.conversations.leaving_out import oldest_part, store_cut
 from chatapp.models.conversations.locked_message import locked_message
 from chatapp.models.conversations.messages import Message
 from chatapp.models.conversations.titled import MAX_TITLE_LENGTH
@@ -20,8 +20,8 @@ from chatapp.models.refusals import Refused
 from chatapp.upstream.wire.estimates import PromptSize
 
 MIN_SUMMARY = 500  # tokens that limits must leave for one
-CONTINUED = " (continued)"
-IS_KEPT = "This part has a summary already. Choose “Send the summary instead” in the chat."
+CONTINUED_SUFFIX = " (continued)"
+HAS_SUMMARY = "This part has a summary already. Choose “Send the summary instead” in the chat."
 NOTHING_YET = "There is nothing to summarise yet."
 
 
@@ -41,9 +41,9 @@ class Summarise:
     @transaction.atomic
     def begin(self, user: User, process: uuid.UUID) -> "PlannedSummary":
         """Reserve budget for the summary. Raises `Refused`."""
-        upstream = Upstream.offering(self.by, user.pk)
-        conversation = Conversation.held(user, self.conversation)
-        last = self._last(conversation)
+        upstream = Upstream.get_for_choice(self.by, user.pk)
+        conversation = Conversation.get_for_update(user, self.conversation)
+        last = self._find_last_reply(conversation)
         history = conversation.history_until(last)
         key = uuid.uuid4()
         asking = PlannedRequest(key, upstream.pk, self.by.name, process)
@@ -53,14 +53,14 @@ class Summarise:
         planned = (conversation, last, history, upstream, self.by.name)
         return PlannedSummary(key, *planned, window, self.for_new, reservation)
 
-    def _last(self, conversation: Conversation) -> uuid.UUID:
+    def _find_last_reply(self, conversation: Conversation) -> uuid.UUID:
         """Return the last reply to summarise; for a new chat, the last one with an answer."""
         if not self.for_new:
             last = oldest_part(conversation, self.through, self.sent_to or self.by)
             if ContextCut.objects.filter(message=last).exclude(summary="").exists():
-                raise Refused(IS_KEPT)
+                raise Refused(HAS_SUMMARY)
             return last
-        end = conversation.standing(self.through).end
+        end = conversation.load_thread_page(self.through).end
         history = conversation.history_until(end.pk) if end else None
         while history and history.end:
             message = Message.objects.get(pk=history.end)
@@ -88,12 +88,12 @@ class PlannedSummary:
     def store(self, user: User, summary: str) -> Conversation:
         """Store the summary and return the conversation that it is in. Raises `Refused`."""
         if not self.for_new:
-            cut(user, self.message, summary, self.upstream, self.model)
+            store_cut(user, self.message, summary, self.upstream, self.model)
             return self.conversation
         before = locked_message(user, self.message).conversation
         new = Conversation(
             user=user,
-            title=_title_after(before.title),
+            title=_build_title(before.title),
             titled_by=before.titled_by,
             project_id=before.project_id,
             is_temporary=before.is_temporary,
@@ -106,6 +106,6 @@ class PlannedSummary:
         return new
 
 
-def _title_after(title: str) -> str:
-    kept = title.removesuffix(CONTINUED)[: MAX_TITLE_LENGTH - len(CONTINUED)]
-    return f"{kept.rstrip()}{CONTINUED}"
+def _build_title(title: str) -> str:
+    base = title.removesuffix(CONTINUED_SUFFIX)[: MAX_TITLE_LENGTH - len(CONTINUED_SUFFIX)]
+    return f"{base.rstrip()}{CONTINUED_SUFFIX}"

@@ -12,7 +12,7 @@ from django.db import transaction
 
 from chatapp.models.billing import handing_over, reservations
 from chatapp.models.billing.context_windows import context_window
-from chatapp.models.billing.tool_tokens import tools_of
+from chatapp.models.billing.tool_tokens import get_tool_tokens
 from chatapp.models.billing.usage import Usage
 from chatapp.models.conversations.failed_models import FailedModel
 from chatapp.models.conversations.messages import Message
@@ -25,30 +25,30 @@ from chatapp.upstream.wire.estimates import BYTES_PER_TOKEN, MIDDLE, PromptSize
 TOO_LONG = "This chat is too long for the model."
 
 
-def asked_of(turn: Turn, choice: ModelChoice) -> Turn:
+def plan_takeover(turn: Turn, choice: ModelChoice) -> Turn:
     """Return the turn as this model would be asked it. Nothing is stored yet.
 
     Raises `Refused` if the person may not ask the model, or if the chat doesn't fit into it.
     """
     person = turn.conversation.user_id
-    upstream = Upstream.offering(choice, person)
+    upstream = Upstream.get_for_choice(choice, person)
     reply = copy(turn.reply)
     reply.upstream, reply.model = upstream, choice.name
-    servers = tool_servers(upstream, person, turn.asked_with, turn.off_servers)
-    asked = replace(turn, reply=reply, tool_servers=servers, reservation=None)
-    most = context_window(upstream, choice.name)
-    if most and _size(asked).tokens(BYTES_PER_TOKEN, MIDDLE) > most:
+    servers = tool_servers(upstream, person, turn.request_settings, turn.off_servers)
+    planned_turn = replace(turn, reply=reply, tool_servers=servers, reservation=None)
+    window = context_window(upstream, choice.name)
+    if window and _size(planned_turn).tokens(BYTES_PER_TOKEN, MIDDLE) > window:
         raise Refused(TOO_LONG)
-    return asked
+    return planned_turn
 
 
-def take_over(turn: Turn, asked: Turn, failed: FailedModel, spent: Usage) -> Turn | None:
-    """Let the model of `asked` answer the turn's reply, and return the turn to go on with.
+def take_over(turn: Turn, planned_turn: Turn, failed: FailedModel, spent: Usage) -> Turn | None:
+    """Let the model of `planned_turn` answer the turn's reply; return the turn to go on with.
 
     `spent` is what the model that failed cost. Returns None if the reply has ended meanwhile.
     Raises `OverLimit`, and changes nothing, if the person's budget doesn't allow the model.
     """
-    reply, other = turn.reply, asked.reply
+    reply, other = turn.reply, planned_turn.reply
     other.failed_models_record = [*(reply.failed_models_record or ()), failed.as_record()]
     person, asks_at = turn.conversation.user_id, reply.created_at
     spent.preset = reply.preset
@@ -62,15 +62,18 @@ def take_over(turn: Turn, asked: Turn, failed: FailedModel, spent: Usage) -> Tur
         assert other.upstream
         assert other.upstream_id
         handing_over.release(reply.pk, spent, person, other.upstream_id, other.model)
-        tools = tools_of(other.upstream_id)
-        most = other.upstream.output_limit_for(other.model, asked.parameters)
+        tools = get_tool_tokens(other.upstream_id)
+        output_limit = other.upstream.output_limit_for(other.model, planned_turn.parameters)
         admitted = reservations.admit(
-            person, [other], lambda _: _size(asked).upper_tokens + tools, lambda _: most
+            person,
+            [other],
+            lambda _: _size(planned_turn).upper_tokens + tools,
+            lambda _: output_limit,
         )
-        UpstreamFailure.count_one(failed.upstream, failed.kind)
+        UpstreamFailure.count_failure(failed.upstream, failed.kind)
     for name in (*changed, "is_limited"):
         setattr(reply, name, getattr(other, name))
-    return replace(asked, reply=reply, reservation=admitted.get(reply.pk))
+    return replace(planned_turn, reply=reply, reservation=admitted.get(reply.pk))
 
 
 def _size(turn: Turn) -> PromptSize:

@@ -14,13 +14,13 @@ from django.db import models, transaction
 from django.db.models.functions import Now
 
 from chatapp.models.conversations.conversation import Conversation
-from chatapp.models.conversations.folders import is_held
+from chatapp.models.conversations.folders import is_under_legal_hold
 from chatapp.models.platform.processes import Process
 from chatapp.models.policies.legal_holds import UnderLegalHold
 
-LEFT_FOR = timedelta(minutes=5)  # until a conversation that no worker holds is erased
+ABANDONED_AFTER = timedelta(minutes=5)  # until a conversation that no worker holds is erased
 
-Erased = tuple[int, UUID]  # (owner, conversation)
+ErasedChat = tuple[int, UUID]  # (owner, conversation)
 
 
 class TemporaryHold(models.Model):
@@ -42,51 +42,51 @@ class TemporaryHold(models.Model):
         return f"{self.process} holds {self.conversation_id}"
 
 
-def hold(conversation: UUID, process: UUID) -> None:
+def add_hold(conversation: UUID, process: UUID) -> None:
     """Add a hold. Does nothing if the conversation is gone or is no longer temporary."""
     with transaction.atomic():
-        if _locked(conversation):
+        if _lock_temporary(conversation):
             TemporaryHold.objects.get_or_create(conversation_id=conversation, process=process)
 
 
-def let_go(conversation: UUID, process: UUID) -> Erased | None:
+def release_hold(conversation: UUID, process: UUID) -> ErasedChat | None:
     """Delete a hold, and erase the conversation unless a worker or a legal hold keeps it.
 
     Returns what was erased, or None.
     """
     with transaction.atomic():
-        found = _locked(conversation)
+        locked = _lock_temporary(conversation)
         TemporaryHold.objects.filter(conversation=conversation, process=process).delete()
-        if found is None or _living_holds().filter(conversation=conversation).exists():
+        if locked is None or _living_holds().filter(conversation=conversation).exists():
             return None
-    return _erased(found)
+    return _erase(locked)
 
 
-def sweep(process: UUID, held: Collection[UUID]) -> list[Erased]:
-    """Erase what no worker holds or has held for a while. This worker holds only `held`."""
-    TemporaryHold.objects.filter(process=process).exclude(conversation__in=held).delete()
-    left = Conversation.objects.filter(is_temporary=True, updated_at__lt=Now() - LEFT_FOR)
+def sweep(process: UUID, held_ids: Collection[UUID]) -> list[ErasedChat]:
+    """Erase what no worker holds or has held for a while. This worker holds only `held_ids`."""
+    TemporaryHold.objects.filter(process=process).exclude(conversation__in=held_ids).delete()
+    left = Conversation.objects.filter(is_temporary=True, updated_at__lt=Now() - ABANDONED_AFTER)
     held_by_others = _living_holds().filter(conversation=models.OuterRef("pk"))
-    mine = models.Q(pk__in=held)
-    lost = left.exclude(mine).exclude(models.Exists(held_by_others)).exclude(is_held())
-    return [erased for one in lost if (erased := _erased(one))]
+    mine = models.Q(pk__in=held_ids)
+    lost = left.exclude(mine).exclude(models.Exists(held_by_others)).exclude(is_under_legal_hold())
+    return [erased for conversation in lost if (erased := _erase(conversation))]
 
 
-def keep(conversation: Conversation) -> None:
+def make_permanent(conversation: Conversation) -> None:
     """Make it an ordinary conversation, titled by its first prompt. Does nothing if it is one."""
     if not conversation.is_temporary:
         return
     first = conversation.messages.filter(role="user", parent=None, deleted_at=None).first()
     if first:
         file = first.attachments.first()
-        conversation.title = Conversation.title_of(first.content or (file.name if file else ""))
+        conversation.title = Conversation.build_title(first.content or (file.name if file else ""))
     conversation.is_temporary = False
     with transaction.atomic():
         conversation.save(update_fields=["title", "is_temporary"])
         conversation.holds.all().delete()
 
 
-def _locked(conversation: UUID) -> Conversation | None:
+def _lock_temporary(conversation: UUID) -> Conversation | None:
     """Return it locked, so that two workers act on it one after the other."""
     temporary = Conversation.objects.filter(pk=conversation, is_temporary=True)
     return temporary.select_for_update().first()
@@ -97,7 +97,7 @@ def _living_holds() -> "models.QuerySet[TemporaryHold]":
     return TemporaryHold.objects.filter(models.Exists(alive))
 
 
-def _erased(conversation: Conversation) -> Erased | None:
+def _erase(conversation: Conversation) -> ErasedChat | None:
     erased = conversation.user_id, conversation.pk
     try:
         conversation.erase()

@@ -1,4 +1,4 @@
-"""What a page shows of a conversation: a window of one branch, and whether more lies beyond it.
+"""The part of a conversation that a page shows: a window of one branch, and what lies beyond it.
 
 No more messages are read than are shown, however long the branch is.
 """
@@ -29,7 +29,7 @@ class ThreadPage:
 
     conversation: models.Model  # a `Conversation`, whose module imports this one
     thread: list[Message]
-    end: Message | None = None  # of the branch, with the fields in `Message.KNOWN_BY`
+    end: Message | None = None  # of the branch, with the fields in `Message.BRANCH_FIELDS`
     streaming: Sequence[Message] = ()  # in any process
     together: Sequence[Message] = ()  # the replies side by side, `end` first; or none
     beside: Sequence[Message] = ()  # the same as they are shown, if this window reaches them
@@ -58,22 +58,24 @@ class ThreadPage:
         return " ".join(message.ending for message in last)
 
     @property
-    def shown(self) -> list[Message]:
+    def visible_messages(self) -> list[Message]:
         return [*self.thread, *self.beside]
 
-    def is_known(self, head: UUID | None, ending: str) -> bool:
+    def is_up_to_date(self, head: UUID | None, ending: str) -> bool:
         """Whether a page that ends with message `head` in this state is complete."""
-        endings = " ".join(one.ending for one in self.together or filter(None, [self.end]))
+        endings = " ".join(message.ending for message in self.together or filter(None, [self.end]))
         return (self.leaf, endings) == (head, ending)
 
     def runs(self, reply: UUID) -> bool:
         """Whether this reply is shown and was still streaming when it was read."""
-        return any(message.pk == reply and message.is_streaming for message in self.shown)
+        return any(
+            message.pk == reply and message.is_streaming for message in self.visible_messages
+        )
 
     def newest(self) -> Self:
         """Return the view with the last messages of the branch."""
-        found = branches.ancestors(self.end.pk, WINDOW + 1) if self.end else []
-        return self._with(reversed(found[:WINDOW]), has_earlier=len(found) > WINDOW)
+        ids = branches.ancestors(self.end.pk, WINDOW + 1) if self.end else []
+        return self._load_window(reversed(ids[:WINDOW]), has_earlier=len(ids) > WINDOW)
 
     def around(self, at: UUID) -> Self:
         """Return the view with a message of the branch, and those before and after it."""
@@ -82,7 +84,7 @@ class ThreadPage:
         after = below[: WINDOW // 2]
         above = branches.ancestors(at, WINDOW - len(after) + 1)
         before = above[: WINDOW - len(after)]
-        return self._with(
+        return self._load_window(
             [*reversed(before), *after],
             has_earlier=len(above) > len(before),
             has_later=len(below) > len(after),
@@ -90,14 +92,14 @@ class ThreadPage:
 
     def before(self, message: UUID) -> Self:
         """Return the view with the messages before this one."""
-        found = branches.ancestors(message, MORE + 2)[1:]
-        return self._with(reversed(found[:MORE]), has_earlier=len(found) > MORE)
+        ids = branches.ancestors(message, MORE + 2)[1:]
+        return self._load_window(reversed(ids[:MORE]), has_earlier=len(ids) > MORE)
 
     def after(self, message: UUID) -> Self:
         """Return the view with the messages of the branch after this one."""
         assert self.end
-        found = branches.path_down(message, self.end.pk, MORE + 2)[1:]
-        return self._with(found[:MORE], has_later=len(found) > MORE)
+        ids = branches.path_down(message, self.end.pk, MORE + 2)[1:]
+        return self._load_window(ids[:MORE], has_later=len(ids) > MORE)
 
     def prompts(self) -> list[UUID]:
         """Return the prompts that the owner typed on this branch, oldest first."""
@@ -113,36 +115,38 @@ class ThreadPage:
             return self
         index = ids.index(head)
         is_last = index == len(ids) - 1
-        known = self.ending if is_last else self.thread[index].ending
-        missing = self.thread[index + 1 if known == ending else index :]
+        current_ending = self.ending if is_last else self.thread[index].ending
+        missing = self.thread[index + 1 if current_ending == ending else index :]
         beside = self.beside if missing else ()
         return replace(self, thread=missing, beside=beside, has_earlier=False, follows=True)
 
-    def _with(
+    def _load_window(
         self, ids: Iterable[UUID], *, has_earlier: bool = False, has_later: bool = False
     ) -> Self:
         """Return the view with these messages, and the replies side by side if it reaches them."""
-        wanted = list(ids)
-        several = len(self.together) if self.end and self.end.pk in wanted[-1:] else 0
-        read = _read(self.conversation, [*wanted, *(one.pk for one in self.together[1:several])])
-        beside = {one.pk for one in self.together[:several]}
+        window_ids = list(ids)
+        several = len(self.together) if self.end and self.end.pk in window_ids[-1:] else 0
+        messages = _load_messages(
+            self.conversation, [*window_ids, *(reply.pk for reply in self.together[1:several])]
+        )
+        beside = {reply.pk for reply in self.together[:several]}
         return replace(
             self,
-            thread=[message for message in read if message.pk not in beside],
-            beside=[message for message in read if message.pk in beside],
+            thread=[message for message in messages if message.pk not in beside],
+            beside=[message for message in messages if message.pk in beside],
             has_earlier=has_earlier,
             has_later=has_later,
         )
 
 
-def _read(conversation: models.Model, ids: Iterable[UUID]) -> list[Message]:
+def _load_messages(conversation: models.Model, ids: Iterable[UUID]) -> list[Message]:
     """Return the messages with these ids, in this order, as they are shown.
 
     Each gets `siblings`: all messages with the same parent, oldest first, itself included.
     """
-    wanted = list(ids)
-    found = {message.pk: message for message in _SHOWN.all(wanted)}
-    messages = [found[pk] for pk in wanted if pk in found]
+    ordered_ids = list(ids)
+    by_pk = {message.pk: message for message in _BY_IDS.all(ordered_ids)}
+    messages = [by_pk[pk] for pk in ordered_ids if pk in by_pk]
     families = branches.siblings(conversation.pk, messages) if messages else {}
     for message in messages:
         message.conversation = conversation  # type: ignore[assignment]
@@ -151,19 +155,19 @@ def _read(conversation: models.Model, ids: Iterable[UUID]) -> list[Message]:
     return messages
 
 
-def _shown(*ids: Parameter) -> "models.QuerySet[Message]":
+def _select_messages(*ids: Parameter) -> "models.QuerySet[Message]":
     # Filter by id alone, or SQLite would scan all messages of the conversation.
     related = Message.objects.filter(pk__in=ids, deleted_at=None)  # type: ignore[misc]
-    related = related.defer(*_NOT_SHOWN)
+    related = related.defer(*_DEFERRED_FIELDS)
     related = related.select_related("usage", "upstream", "feedback")
     return related.annotate(keeps_logprobs=models.Q(logprobs__isnull=False)).order_by()
 
 
 # The key takes long to decrypt and the others long to read, while others wait.
-_NOT_SHOWN = (
+_DEFERRED_FIELDS = (
     "logprobs",
     "upstream__api_key",
     "upstream__model_parameters",
     "upstream__parameter_refusals",
 )
-_SHOWN = PreparedIn(_shown, Message._meta.pk)
+_BY_IDS = PreparedIn(_select_messages, Message._meta.pk)

@@ -30,7 +30,7 @@ class Titled(models.Model):
         abstract = True
 
     @staticmethod
-    def title_of(prompt: str) -> str:
+    def build_title(prompt: str) -> str:
         words = Truncator(" ".join(from_first_visible(prompt).split())).chars(MAX_TITLE_LENGTH)
         return words[:MAX_TITLE_LENGTH]  # `chars` does not count combining characters
 

@@ -16,7 +16,7 @@ from chatapp.models.accounts.users import User
 from chatapp.models.billing import reservations
 from chatapp.models.billing.context_windows import context_window
 from chatapp.models.billing.reservations import Reservation
-from chatapp.models.billing.tool_tokens import tools_of
+from chatapp.models.billing.tool_tokens import get_tool_tokens
 from chatapp.models.conversations import branches
 from chatapp.models.conversations.branch_history import BranchHistory
 from chatapp.models.conversations.chat_settings import ChatSettings
@@ -35,7 +35,7 @@ from chatapp.models.platform.tool_servers import ToolServer
 from chatapp.models.platform.upstreams import ModelChoice, Upstream
 from chatapp.models.policies.review_policies import ReviewPolicy
 from chatapp.models.refusals import Refused, TooLittleForPrompt
-from chatapp.upstream.wire.chat_parameters import without
+from chatapp.upstream.wire.chat_parameters import remove_parameters
 from chatapp.upstream.wire.estimates import BYTES_PER_TOKEN, MIDDLE, PromptSize
 from chatapp.upstream.wire.history import History
 
@@ -58,7 +58,7 @@ class Turn:
     prompt: Message
     reply: Message
     tool_servers: Sequence[ToolServer] = ()  # whose tools the model may call
-    asked_with: RequestSettings | None = None  # the system message and the parameters
+    request_settings: RequestSettings | None = None  # the system message and the parameters
     off_servers: Sequence[int] = ()  # the chat's
     is_repeated: bool = False
     is_retry: bool = False  # of an existing prompt, which has other replies already
@@ -93,15 +93,15 @@ class Turn:
 
     @property
     def history(self) -> History:
-        """What the upstream is sent."""
+        """The messages that the upstream is sent."""
         prompt = History.of(self.prompt.as_chat_messages(self.reply))
-        messages = self.before.history(self.reply).followed_by(prompt)
-        return self.asked_with.sent_with(messages) if self.asked_with else messages
+        messages = self.before.history(self.reply).concatenate(prompt)
+        return self.request_settings.add_to_history(messages) if self.request_settings else messages
 
     @property
     def parameters(self) -> Mapping[str, object]:
         """The parameters that the chat sets; see `chat_parameters`."""
-        return self.asked_with.parameters if self.asked_with else {}
+        return self.request_settings.parameters if self.request_settings else {}
 
 
 @dataclass(frozen=True)
@@ -143,19 +143,21 @@ class Prompt:
                 raise
         is_same = namesake.conversation.user_id == user.pk and namesake.content == self.text
         if is_same and namesake.deleted_at is None:
-            end = namesake.conversation.standing(namesake.pk).end
+            end = namesake.conversation.load_thread_page(namesake.pk).end
             return Turn(BranchHistory(), namesake, end or namesake, is_repeated=True)
         return self._begin(user, worker, uuid4())  # the id is taken by another prompt
 
     def _begin(self, user: User, worker: UUID | None, pk: UUID) -> Turn:
-        asked = [self.model, *self.others]
-        streamed_by = _admitted(user, worker, len(asked))
-        upstreams = [Upstream.offering(model, user.pk) for model in asked]
-        (first, model), *others = zip(upstreams, (one.name for one in asked), strict=True)
+        chosen_models = [self.model, *self.others]
+        streamed_by = _admit_replies(user, worker, len(chosen_models))
+        upstreams = [Upstream.get_for_choice(model, user.pk) for model in chosen_models]
+        (first, model), *others = zip(
+            upstreams, (choice.name for choice in chosen_models), strict=True
+        )
         with transaction.atomic():
             conversation, before, settings = self._find_branch(user)
             attached = self._attachments(user) if self.files else []
-            asked_with = RequestSettings.of_each(settings, asked, user)
+            reply_settings = RequestSettings.for_models(settings, chosen_models, user)
             prompt, *replies = conversation.ask(
                 pk,
                 self.text,
@@ -166,18 +168,22 @@ class Prompt:
                 is_continuation=self.is_continuation,
                 file_count=len(attached),
                 others=others,
-                request_settings=[one.pk if one else None for one in asked_with],
+                request_settings=[
+                    own_settings.pk if own_settings else None for own_settings in reply_settings
+                ],
             )
             if settings.is_new:
                 settings.store()
-            for reply, one in zip(replies, asked_with, strict=True):
-                reply.siblings, reply.request_settings = replies, one
-                if one:
-                    one.store()
+            for reply, own_settings in zip(replies, reply_settings, strict=True):
+                reply.siblings, reply.request_settings = replies, own_settings
+                if own_settings:
+                    own_settings.store()
             attach(attached, prompt.pk)
             prompt.load_files()
             policy = None if before.end else ReviewPolicy.at(conversation.created_at)
-            if attached or any(one and one.file_parts for one in asked_with):
+            if attached or any(
+                own_settings and own_settings.file_parts for own_settings in reply_settings
+            ):
                 _check_contexts(before, prompt, replies)
             admitted = _reserve(user, before, prompt, replies)
         off_servers = settings.off_servers or ()
@@ -187,7 +193,7 @@ class Prompt:
                 prompt,
                 reply,
                 tool_servers(upstream, user.pk, reply.request_settings, off_servers),
-                asked_with=reply.request_settings,
+                request_settings=reply.request_settings,
                 off_servers=off_servers,
                 reservation=admitted.get(reply.pk),
                 finishes=_finishes(conversation, user),
@@ -196,30 +202,32 @@ class Prompt:
         )
         return replace(turn, others=beside, policy=policy)
 
-    def _words(self, user: User) -> str:
+    def _get_title_text(self, user: User) -> str:
         """Return the text, or else the name of the first file."""
         if self.text.strip() or not self.files:
             return self.text
         first = user.attachments.filter(pk=self.files[0]).first()
         return first.name if first else ""
 
-    def _attachments(self, user: User, kept: UUID | None = None) -> list[Attachment]:
-        """Return the attachments to send; those of the message `kept` may be among them."""
-        most = settings.CHATAPP_FILES_PER_MESSAGE
-        if len(self.files) > most:
-            raise Refused(f"A message can have {most} files at most. Remove some.")
-        return user.attachments.to_send(self.files, kept)
+    def _attachments(self, user: User, edited_message: UUID | None = None) -> list[Attachment]:
+        """Return the attachments to send; those of `edited_message` may be among them."""
+        limit = settings.CHATAPP_FILES_PER_MESSAGE
+        if len(self.files) > limit:
+            raise Refused(f"A message can have {limit} files at most. Remove some.")
+        return user.attachments.lock_for_sending(self.files, edited_message)
 
     def _find_branch(self, user: User) -> tuple[Conversation, BranchHistory, ChatSettings]:
         """Return the conversation of the prompt, the branch that it follows, and its settings."""
         if self.conversation:
-            conversation = Conversation.held(user, self.conversation)
+            conversation = Conversation.get_for_update(user, self.conversation)
             before = conversation.history_through(self.parent)
-            return conversation, before, ChatSettings.of(conversation)
+            return conversation, before, ChatSettings.for_conversation(conversation)
         project = None
         if self.project:  # if it is gone or isn't open to this person, the chat begins without one
             project = Project.objects.writable_by(user).filter(pk=self.project).first()
-        title = TEMPORARY if self.is_temporary else Conversation.title_of(self._words(user))
+        title = (
+            TEMPORARY if self.is_temporary else Conversation.build_title(self._get_title_text(user))
+        )
         begun = build(
             Conversation, user=user, title=title, project=project, is_temporary=self.is_temporary
         )
@@ -258,7 +266,7 @@ class Continuation:
 
     def store(self, user: User, worker: UUID | None) -> Turn:
         """Store a prompt without text that asks for the rest; return its turn. Raises `Refused`."""
-        replies = Message.objects.of(user).filter(role=Message.Role.ASSISTANT)
+        replies = Message.objects.for_user(user).filter(role=Message.Role.ASSISTANT)
         reply = replies.filter(pk=self.reply).defer("logprobs").first()
         if reply is None:
             raise Refused(GONE)
@@ -278,8 +286,8 @@ class Edit(Prompt):
 
     edited: UUID | None = None
 
-    def _attachments(self, user: User, kept: UUID | None = None) -> list[Attachment]:
-        return super()._attachments(user, kept or self.edited)
+    def _attachments(self, user: User, edited_message: UUID | None = None) -> list[Attachment]:
+        return super()._attachments(user, edited_message or self.edited)
 
     def _find_branch(self, user: User) -> tuple[Conversation, BranchHistory, ChatSettings]:
         if self.edited is None:
@@ -289,7 +297,7 @@ class Edit(Prompt):
             raise Refused("You can only edit your own prompts.")
         conversation = edited.conversation
         before = conversation.history_until(edited.parent_id)
-        return conversation, before, ChatSettings.of(conversation)
+        return conversation, before, ChatSettings.for_conversation(conversation)
 
 
 @dataclass(frozen=True)
@@ -302,27 +310,27 @@ class Retry:
 
     def store(self, user: User, worker: UUID | None) -> Turn:
         """Store one more reply to the prompt and return its turn. Raises `Refused`."""
-        streamed_by = _admitted(user, worker)
-        upstream = Upstream.offering(self.model, user.pk)
+        streamed_by = _admit_replies(user, worker)
+        upstream = Upstream.get_for_choice(self.model, user.pk)
         with transaction.atomic():
-            named = locked_message(user, self.message)
-            prompt = named if named.is_prompt else named.parent
+            target = locked_message(user, self.message)
+            prompt = target if target.is_prompt else target.parent
             assert prompt
-            conversation = prompt.conversation = named.conversation
+            conversation = prompt.conversation = target.conversation
             prompt.load_files()
-            settings = ChatSettings.of(conversation).for_model(self.model)
-            settings.parameters = without(settings.sent_parameters, self.without)
-            asked_with = RequestSettings.now(settings, user)
+            settings = ChatSettings.for_conversation(conversation).for_model(self.model)
+            settings.parameters = remove_parameters(settings.sent_parameters, self.without)
+            request_settings = RequestSettings.for_chat(settings, user)
             reply = conversation.answer(
                 prompt,
                 upstream,
                 self.model.name,
                 streamed_by,
-                asked_with.pk if asked_with else None,
+                request_settings.pk if request_settings else None,
             )
-            if asked_with:
-                asked_with.store()
-            reply.request_settings = asked_with
+            if request_settings:
+                request_settings.store()
+            reply.request_settings = request_settings
             reply.siblings = branches.siblings(conversation.pk, [reply])[prompt.pk]
             before = conversation.history_until(prompt.parent_id)
             reservation = _reserve(user, before, prompt, [reply]).get(reply.pk)
@@ -331,8 +339,8 @@ class Retry:
             before,
             prompt,
             reply,
-            tool_servers(upstream, user.pk, asked_with, off_servers),
-            asked_with,
+            tool_servers(upstream, user.pk, request_settings, off_servers),
+            request_settings,
             off_servers,
             is_retry=True,
             reservation=reservation,
@@ -340,14 +348,14 @@ class Retry:
         )
 
 
-def _admitted(user: User, worker: UUID | None, count: int = 1) -> UUID:
+def _admit_replies(user: User, worker: UUID | None, count: int = 1) -> UUID:
     """Return the worker if `count` more replies may run for this person; raises `Refused`."""
     if worker is None:
         raise Refused("The server is restarting. Your text is kept: send it again in a moment.")
-    most = settings.CHATAPP_REPLIES_PER_PERSON
-    if _WRITTEN_FOR.count(user.pk) + count > most:
+    limit = settings.CHATAPP_REPLIES_PER_PERSON
+    if _STREAMING_FOR_USER.count(user.pk) + count > limit:
         raise Refused(
-            f"You already have {most} replies running. "
+            f"You already have {limit} replies running. "
             "Stop one, or wait for one to finish; your text is kept."
         )
     return worker
@@ -362,23 +370,23 @@ def _reserve(
     """Reserve budget for the replies that limits apply to; return reservations by reply. Raises
     `Refused`."""
 
-    def prompt_tokens(reply: Message) -> int:
-        size = _prompt_size(Turn(before, prompt, reply, asked_with=reply.request_settings))
-        return size.upper_tokens + tools_of(reply.upstream_id)
+    def count_prompt_tokens(reply: Message) -> int:
+        size = _prompt_size(Turn(before, prompt, reply, request_settings=reply.request_settings))
+        return size.upper_tokens + get_tool_tokens(reply.upstream_id)
 
-    def most_output(reply: Message) -> int | None:
-        wanted = reply.request_settings.parameters if reply.request_settings else {}
-        return reply.upstream.output_limit_for(reply.model, wanted) if reply.upstream else None
+    def get_output_limit(reply: Message) -> int | None:
+        parameters = reply.request_settings.parameters if reply.request_settings else {}
+        return reply.upstream.output_limit_for(reply.model, parameters) if reply.upstream else None
 
     try:
-        return reservations.admit(user.pk, replies, prompt_tokens, most_output)
+        return reservations.admit(user.pk, replies, count_prompt_tokens, get_output_limit)
     except TooLittleForPrompt as refused:
         size = _prompt_size(
-            Turn(before, prompt, replies[0], asked_with=replies[0].request_settings)
+            Turn(before, prompt, replies[0], request_settings=replies[0].request_settings)
         )
         need = describe_need(
             size,
-            tools_of(replies[0].upstream_id) + reservations.MIN_OUTPUT,
+            get_tool_tokens(replies[0].upstream_id) + reservations.MIN_OUTPUT,
             prompt.content,
             has_files=bool(prompt.file_count),
             has_earlier=before.end is not None,
@@ -389,12 +397,12 @@ def _reserve(
 def _check_contexts(before: BranchHistory, prompt: Message, replies: Sequence[Message]) -> None:
     """Raise `Refused` if files are too long for the context of a model, as far as it is known."""
     for reply in replies:
-        most = context_window(reply.upstream, reply.model)
-        size = _prompt_size(Turn(before, prompt, reply, asked_with=reply.request_settings))
-        tokens = size.tokens(BYTES_PER_TOKEN, MIDDLE) if most else 0
-        if most and tokens > most:
-            said = TOO_LONG if prompt.file_count else TOO_LONG_PRESET
-            raise Refused(said.format(tokens, name=reply.model, most=most))
+        window = context_window(reply.upstream, reply.model)
+        size = _prompt_size(Turn(before, prompt, reply, request_settings=reply.request_settings))
+        tokens = size.tokens(BYTES_PER_TOKEN, MIDDLE) if window else 0
+        if window and tokens > window:
+            template = TOO_LONG if prompt.file_count else TOO_LONG_PRESET
+            raise Refused(template.format(tokens, name=reply.model, most=window))
 
 
 def _prompt_size(turn: Turn) -> PromptSize:
@@ -403,25 +411,27 @@ def _prompt_size(turn: Turn) -> PromptSize:
 
 
 def _finishes(conversation: Conversation, user: User) -> bool:
-    return not conversation.is_temporary and Installation.this().finishes(user)
+    return not conversation.is_temporary and Installation.load().finishes(user)
 
 
 def tool_servers(
     upstream: Upstream,
     person: int,
-    asked_with: RequestSettings | None,
+    request_settings: RequestSettings | None,
     off_servers: Collection[int],
 ) -> list[ToolServer]:
     """Return the enabled tool servers, open only if the person and the preset may use them, and if
     they are not switched off in the chat."""
     servers = ToolServer.all_enabled(person) if upstream.offers_tools else []
     for server in servers:
-        if server.pk in off_servers or (asked_with and not asked_with.offers(server.pk)):
+        if server.pk in off_servers or (
+            request_settings and not request_settings.offers(server.pk)
+        ):
             server.close()
     return servers
 
 
-_WRITTEN_FOR = Query(
+_STREAMING_FOR_USER = Query(
     lambda user: Message.objects.streaming().filter(conversation__user=user).only("pk").order_by(),
     User._meta.pk,
 )

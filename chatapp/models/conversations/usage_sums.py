@@ -1,4 +1,4 @@
-"""What conversations cost: sums over the usage of their replies, titles and summaries."""
+"""The cost of conversations: sums over the usage of their replies, titles and summaries."""
 
 from django.db import models
 from django.db.models.expressions import CombinedExpression

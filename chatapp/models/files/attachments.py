@@ -20,7 +20,7 @@ from django.utils import timezone
 from chatapp.db.statements import Query
 from chatapp.models.accounts.users import User
 from chatapp.models.files import storage
-from chatapp.models.files.contents import PLAIN_TEXT, FileContent, tokens_of
+from chatapp.models.files.contents import PLAIN_TEXT, FileContent, estimate_tokens
 from chatapp.models.files.stored_files import StoredFile
 from chatapp.models.platform.processes import Process
 from chatapp.models.refusals import Refused
@@ -28,7 +28,7 @@ from chatapp.upstream.wire.content import Part
 
 MAX_PART_BYTES = 1024 * 1024
 ABANDONED = timedelta(days=1)  # after which nothing goes on with an upload
-UNREAD_KEPT = timedelta(days=7)  # how long a draft keeps a file that could not be read
+UNREAD_LIFETIME = timedelta(days=7)  # how long a draft keeps a file that could not be read
 MAX_CHOICES = 50  # of last pages, in `pages_and_tokens`
 
 INTERRUPTED = "The server was restarted while it read this file. Try again."
@@ -47,12 +47,12 @@ def part_bytes() -> int:
 
 
 class AttachmentQuerySet(models.QuerySet["Attachment"]):
-    def drafted(self, conversation: uuid.UUID | None) -> Self:
-        """Those in the draft of a conversation, or of a new chat (None)."""
+    def in_draft(self, conversation: uuid.UUID | None) -> Self:
+        """Return the files in the draft of a conversation, or of a new chat (None)."""
         return self.filter(message=None, conversation=conversation, form=None)
 
     def in_form(self, form: uuid.UUID) -> Self:
-        """Those in the draft of a form."""
+        """Return the files in the draft of a form."""
         return self.filter(message=None, form=form)
 
     def for_chips(self) -> Self:
@@ -60,7 +60,7 @@ class AttachmentQuerySet(models.QuerySet["Attachment"]):
         return self.select_related("file__content__thumbnail").defer("file__content__text")
 
     def editable(self) -> Self:
-        """Those whose text can be edited: plain text files in a draft."""
+        """Return the files whose text can be edited: plain text files in a draft."""
         plain = models.Q(file__content__media_type=PLAIN_TEXT)
         return self.filter(plain, state=Attachment.State.READY, message=None)
 
@@ -84,7 +84,7 @@ class AttachmentQuerySet(models.QuerySet["Attachment"]):
         saved, long ago; return whether any."""
         states, now = Attachment.State, timezone.now()
         stopped = models.Q(state=states.UPLOADING, changed_at__lt=now - ABANDONED)
-        unread = models.Q(state=states.FAILED, changed_at__lt=now - UNREAD_KEPT)
+        unread = models.Q(state=states.FAILED, changed_at__lt=now - UNREAD_LIFETIME)
         unsaved = models.Q(form__isnull=False, changed_at__lt=now - ABANDONED)
         return bool(self.filter(stopped | unread | unsaved, message=None).delete()[0])
 
@@ -101,19 +101,23 @@ class AttachmentQuerySet(models.QuerySet["Attachment"]):
         of_sent = Attachment.objects.filter(pk__in=[pk for pk, _ in sent])
         return drafts + of_sent.update(file=None, first_page=0, last_page=0, tokens=0, alt="")
 
-    def to_send(self, ids: Sequence[uuid.UUID], kept: uuid.UUID | None) -> "list[Attachment]":
+    def lock_for_sending(
+        self, ids: Sequence[uuid.UUID], edited_message: uuid.UUID | None
+    ) -> "list[Attachment]":
         """Return and lock the attachments that a prompt sends, in this order.
 
-        They are in a draft, or belong to the message `kept`, whose edit keeps them. Raises
+        They are in a draft, or belong to `edited_message`, whose edit keeps them. Raises
         `Refused` if one is missing or not ready.
         """
-        own = models.Q(message=None, form=None) | models.Q(message=kept, message__isnull=False)
-        found = self.filter(own, pk__in=ids).select_for_update(of=("self",)).in_bulk()
-        if len(found) < len(set(ids)):
+        own = models.Q(message=None, form=None) | models.Q(
+            message=edited_message, message__isnull=False
+        )
+        by_pk = self.filter(own, pk__in=ids).select_for_update(of=("self",)).in_bulk()
+        if len(by_pk) < len(set(ids)):
             raise Refused(GONE)
-        for attachment in found.values():
+        for attachment in by_pk.values():
             attachment.check_ready()
-        return [found[pk] for pk in dict.fromkeys(ids)]
+        return [by_pk[pk] for pk in dict.fromkeys(ids)]
 
 
 class Attachment(models.Model):
@@ -169,7 +173,7 @@ class Attachment(models.Model):
 
     @property
     def content(self) -> FileContent | None:
-        """What was read of it; None until it is ready."""
+        """The content that was read of the file; None until it is ready."""
         return getattr(self.file, "content", None) if self.file else None
 
     @property
@@ -199,22 +203,26 @@ class Attachment(models.Model):
         self.file = content.file
         self.file.content = content
         reading = Attachment.objects.filter(pk=self.pk, state=self.State.READING)
-        ready = {"state": self.State.READY, "file": content.file, "tokens": tokens_of(self.parts())}
+        ready = {
+            "state": self.State.READY,
+            "file": content.file,
+            "tokens": estimate_tokens(self.parts()),
+        }
         if not reading.update(**ready, problem=""):
             StoredFile.objects.erase([content.file.pk])
 
     def choose_pages(self, pages: tuple[int, int]) -> None:
         """Send only these pages, from the first to the last; zeros for all of them."""
         self.first_page, self.last_page = pages
-        self.tokens = tokens_of(self.parts())
+        self.tokens = estimate_tokens(self.parts())
         self.save(update_fields=["first_page", "last_page", "tokens", "changed_at"])
 
-    def take(self, content: FileContent) -> None:
+    def use_content(self, content: FileContent) -> None:
         """Use another content instead, all of it, without saving that."""
         self.file, self.size = content.file, content.file.size
         self.file.content = content
         self.first_page = self.last_page = 0
-        self.tokens = tokens_of(self.parts())
+        self.tokens = estimate_tokens(self.parts())
 
     def replace_content(self, content: FileContent) -> None:
         """Use another content instead, and erase the former one if nobody else has it.
@@ -223,7 +231,7 @@ class Attachment(models.Model):
         content was erased at this moment.
         """
         fields = ["file", "size", "first_page", "last_page", "tokens", "changed_at"]
-        self.take(content)
+        self.use_content(content)
         with transaction.atomic():
             if former := self._lock_draft():
                 self.save(update_fields=fields)
@@ -308,23 +316,25 @@ def copy_attachments(
 
     Their content is stored once. Those that `texts` has get this text instead, or are left out.
     """
-    found = Attachment.objects.filter(message__in=copies)
-    copied = [one for one in found if texts.get(one.pk, one) is not None]
+    attachments = Attachment.objects.filter(message__in=copies)
+    copied = [
+        attachment for attachment in attachments if texts.get(attachment.pk, attachment) is not None
+    ]
     for attachment in copied:
         assert attachment.message_id
         if text := texts.get(attachment.pk):
             attachment.name = f"{attachment.name[: MAX_NAME_LENGTH - len(SUFFIX)]}{SUFFIX}"
-            attachment.take(text)
+            attachment.use_content(text)
         attachment.pk, attachment.message_id = uuid.uuid4(), copies[attachment.message_id]
         attachment.user_id = owner
     Attachment.objects.bulk_create(copied)
 
 
 def drafted_files(user: User, conversation: uuid.UUID | None) -> list[Attachment]:
-    """Return the files in a person's draft, see `drafted`, with what their chips show."""
+    """Return the files in a person's draft, see `in_draft`, with what their chips show."""
     if conversation is None:
-        return _DRAFTED_NEW.all(user.pk)
-    return _DRAFTED.all(user.pk, conversation)
+        return _NEW_DRAFT_FILES.all(user.pk)
+    return _DRAFT_FILES.all(user.pk, conversation)
 
 
 def count_present(messages: Collection[uuid.UUID]) -> int:
@@ -335,30 +345,32 @@ def count_present(messages: Collection[uuid.UUID]) -> int:
 def parts_by_message(messages: Collection[uuid.UUID]) -> dict[uuid.UUID, list[Part]]:
     """Return the content parts of each message's files."""
     parts: dict[uuid.UUID, list[Part]] = {pk: [] for pk in messages}
-    found = Attachment.objects.filter(message__in=messages).select_related("file__content__file")
-    for attachment in found.prefetch_related("file__content__page_images__file"):
+    attachments = Attachment.objects.filter(message__in=messages).select_related(
+        "file__content__file"
+    )
+    for attachment in attachments.prefetch_related("file__content__page_images__file"):
         assert attachment.message_id
         parts[attachment.message_id] += attachment.parts()
     return parts
 
 
-def shown_by_message(messages: Collection[uuid.UUID]) -> dict[uuid.UUID, list[Attachment]]:
+def files_by_message(messages: Collection[uuid.UUID]) -> dict[uuid.UUID, list[Attachment]]:
     """Return each message's files with what a page shows of them, which is not their text."""
-    shown: dict[uuid.UUID, list[Attachment]] = {pk: [] for pk in messages}
-    found = Attachment.objects.filter(message__in=messages).select_related("file__content")
-    for attachment in found.defer("file__content__text"):
+    files: dict[uuid.UUID, list[Attachment]] = {pk: [] for pk in messages}
+    attachments = Attachment.objects.filter(message__in=messages).select_related("file__content")
+    for attachment in attachments.defer("file__content__text"):
         assert attachment.message_id
-        shown[attachment.message_id].append(attachment)
-    return shown
+        files[attachment.message_id].append(attachment)
+    return files
 
 
-_DRAFTED = Query(
+_DRAFT_FILES = Query(
     lambda user, conversation: (
-        Attachment.objects.filter(user=user).drafted(conversation).for_chips()
+        Attachment.objects.filter(user=user).in_draft(conversation).for_chips()
     ),
     User._meta.pk,
     Attachment._meta.pk,
 )
-_DRAFTED_NEW = Query(
-    lambda user: Attachment.objects.filter(user=user).drafted(None).for_chips(), User._meta.pk
+_NEW_DRAFT_FILES = Query(
+    lambda user: Attachment.objects.filter(user=user).in_draft(None).for_chips(), User._meta.pk
 )

@@ -1,4 +1,4 @@
-"""What was read of a stored file: the text of a document, or the size of an image.
+"""The content that was read of a stored file: a document's text, or an image's size.
 
 It is kept once per person and content, however many messages have the file.
 """
@@ -70,14 +70,14 @@ class FileContent(models.Model):
     def parts(self, name: str, first: int, last: int) -> list[Part]:
         """Return the content parts that a model is sent of these pages: the same for each turn."""
         if self.kind == self.Kind.IMAGE:
-            said = [text_part(FIRST_FRAME.format(escape(name)))] if self.left_out else []
-            return [*said, self.as_image_part()]
-        images = [one for one in self.page_images.all() if first <= one.page_number <= last]
+            notes = [text_part(FIRST_FRAME.format(escape(name)))] if self.left_out else []
+            return [*notes, self.as_image_part()]
+        images = [image for image in self.page_images.all() if first <= image.page_number <= last]
         if self.kind == self.Kind.SCAN:
             return self._scan_parts(name, first, last, images)
         placed = [
-            PlacedPart(one.page_number, one.offset, one.as_image_part(PICTURE_LEFT_OUT))
-            for one in images
+            PlacedPart(image.page_number, image.offset, image.as_image_part(PICTURE_LEFT_OUT))
+            for image in images
         ]
         return self.document_parts(name, first, last, placed)
 
@@ -90,7 +90,7 @@ class FileContent(models.Model):
             label += f" {missing}"
         if self.left_out:
             label += f" Left out: {self.left_out_words}."
-        return [text_part(label), *(one.as_image_part() for one in sent)]
+        return [text_part(label), *(image.as_image_part() for image in sent)]
 
     def pages_not_sent(
         self, first: int, last: int, sent: "Iterable[PageImage] | None" = None
@@ -99,16 +99,18 @@ class FileContent(models.Model):
 
         Without the images that are, the limit says which pages these are.
         """
-        most = settings.CHATAPP_SCANNED_PAGES
+        limit = settings.CHATAPP_SCANNED_PAGES
         if self.kind != self.Kind.SCAN:
             return ""
-        known = range(first, first + most) if sent is None else {one.page_number for one in sent}
-        missing = [number for number in range(first, last + 1) if number not in known]
+        sent_pages = (
+            range(first, first + limit) if sent is None else {image.page_number for image in sent}
+        )
+        missing = [number for number in range(first, last + 1) if number not in sent_pages]
         if not missing:
             return ""
         spans = ", ".join(_spans_in(missing))
         pages, are = ("Page", "is") if len(missing) == 1 else ("Pages", "are")
-        return PAGES_NOT_SENT.format(pages, spans, are, most)
+        return PAGES_NOT_SENT.format(pages, spans, are, limit)
 
     def document_parts(
         self, name: str, first: int, last: int, pictures: Sequence[PlacedPart]
@@ -121,8 +123,8 @@ class FileContent(models.Model):
         for number in range(first, last + 1):
             head = f"[{self.unit} {number}]\n" if self.unit else ""
             page = head + self.text[starts[number - 1] : starts[number]]
-            here = (one for one in pictures if one.page == number)
-            cuts += [(length + len(head) + one.offset, one.part) for one in here]
+            here = (picture for picture in pictures if picture.page == number)
+            cuts += [(length + len(head) + picture.offset, picture.part) for picture in here]
             pages.append(page)
             length += len(page) + len(BETWEEN_PAGES)
         text = BETWEEN_PAGES.join(pages)
@@ -140,7 +142,7 @@ class FileContent(models.Model):
 
     @property
     def left_out_words(self) -> str:
-        """What of the file is not in its content: "3 pictures, 1 page"."""
+        """The parts of the file that are not in its content: "3 pictures, 1 page"."""
         counts = self.left_out or ()
         return ", ".join(f"{count:,} {what}" + "s" * (count != 1) for what, count in counts)
 
@@ -149,10 +151,10 @@ class FileContent(models.Model):
         if self.kind != self.Kind.SCAN:
             return []
         drawn = set(self.page_images.values_list("position", flat=True))
-        wanted = range(first - 1, min(last, first - 1 + settings.CHATAPP_SCANNED_PAGES))
-        return [index for index in wanted if index not in drawn]
+        indices = range(first - 1, min(last, first - 1 + settings.CHATAPP_SCANNED_PAGES))
+        return [index for index in indices if index not in drawn]
 
-    def text_of(self, first: int, last: int) -> str:
+    def get_text_of_pages(self, first: int, last: int) -> str:
         """Return the text of these pages; the first page of a document is 1."""
         starts = [0, *self.page_ends]
         return self.text[starts[max(first - 1, 0)] : starts[last]]
@@ -160,14 +162,14 @@ class FileContent(models.Model):
     def text_from(self, begin: int, length: int) -> str:
         """Return a part of the text without loading all of it."""
         part = Substr("text", begin + 1, length)
-        found: str = FileContent.objects.filter(pk=self.pk).values_list(part, flat=True).get()
-        return found
+        text: str = FileContent.objects.filter(pk=self.pk).values_list(part, flat=True).get()
+        return text
 
     def as_image_part(self) -> ImagePart:
         return ImagePart(self.file.name, self.media_type, self.width, self.height, self.file.size)
 
 
-def stored_text(text: str, owner: int) -> FileContent:
+def store_text(text: str, owner: int) -> FileContent:
     """Store a plain text as if the person had uploaded it. Raises `OSError`."""
     described = {
         "kind": FileContent.Kind.DOCUMENT,
@@ -214,7 +216,7 @@ class PageImage(models.Model):
 
 def _spans_in(numbers: Sequence[int]) -> Iterator[str]:
     """Yield the numbers that follow each other as spans: 3, 5-9."""
-    for _, some in groupby(enumerate(numbers), lambda one: one[1] - one[0]):
+    for _, some in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0]):
         span = [number for _, number in some]
         yield f"{span[0]}-{span[-1]}" if len(span) > 1 else f"{span[0]}"
 
@@ -229,7 +231,7 @@ def _cut_at_pictures(text: str, cuts: Sequence[tuple[int, Part]]) -> list[Part]:
     return [*parts, text_part(text[start:])]
 
 
-def tokens_of(parts: Sequence[Part]) -> int:
+def estimate_tokens(parts: Sequence[Part]) -> int:
     """Estimate the tokens of content parts."""
     history = History.of([{"role": "user", "content": parts}])
     return PromptSize.of(history).tokens(BYTES_PER_TOKEN, MIDDLE)

@@ -19,7 +19,7 @@ from chatapp.models.accounts.users import User
 from chatapp.models.files import storage
 
 PART_BYTES = 1024 * 1024
-KEPT = timedelta(days=7)  # an upload that nobody imports, or whose import failed
+LIFETIME = timedelta(days=7)  # an upload that nobody imports, or whose import failed
 BUFFER_BYTES = 256 * 1024
 # The name in DATA_DIR of the copy of a database, which SQLite can only read from the disk.
 COPY_NAME = "import-{}.db"
@@ -33,8 +33,8 @@ class PartLost(Exception):
 
 
 class ImportFileQuerySet(models.QuerySet["ImportFile"]):
-    def over(self) -> Self:
-        return self.filter(changed_at__lt=timezone.now() - KEPT)
+    def expired(self) -> Self:
+        return self.filter(changed_at__lt=timezone.now() - LIFETIME)
 
     def erase(self) -> int:
         """Delete the rows, and when that is committed their parts; return how many rows."""
@@ -43,9 +43,9 @@ class ImportFileQuerySet(models.QuerySet["ImportFile"]):
         transaction.on_commit(partial(_delete, names))
         return count
 
-    def delete_over(self) -> bool:
+    def delete_expired(self) -> bool:
         """Delete what is kept for too long; return whether there was any."""
-        return bool(self.over().erase())
+        return bool(self.expired().erase())
 
 
 class ImportFile(models.Model):
@@ -85,10 +85,10 @@ class ImportFile(models.Model):
 
     def open(self) -> io.BufferedReader:
         """Open the whole file for reading, which raises `PartLost` if the storage fails."""
-        return io.BufferedReader(_Parts(self), BUFFER_BYTES)
+        return io.BufferedReader(_PartsReader(self), BUFFER_BYTES)
 
 
-class _Parts(io.RawIOBase):
+class _PartsReader(io.RawIOBase):
     """Reads a file from its parts, with one part in memory at a time."""
 
     def __init__(self, file: ImportFile) -> None:
@@ -117,7 +117,7 @@ class _Parts(io.RawIOBase):
             return 0
         offset = self._position - self._position % self._file.part_bytes
         if self._part[0] != offset:
-            self._part = offset, self._read(offset)
+            self._part = offset, self._read_part(offset)
         start = self._position - offset
         some = self._part[1][start : start + len(buffer)]
         if not some:
@@ -126,17 +126,17 @@ class _Parts(io.RawIOBase):
         self._position += len(some)
         return len(some)
 
-    def _read(self, offset: int) -> bytes:
+    def _read_part(self, offset: int) -> bytes:
         try:
             return storage.read(self._file.part_name(offset))
         except OSError as error:
             raise PartLost(str(error)) from error
 
 
-def known(keys: Collection[str]) -> set[str]:
+def find_existing_keys(keys: Collection[str]) -> set[str]:
     """Return which of these are keys of files."""
-    found = ImportFile.objects.filter(pk__in=keys).order_by()
-    return {str(pk) for pk in found.values_list("pk", flat=True)}
+    files = ImportFile.objects.filter(pk__in=keys).order_by()
+    return {str(pk) for pk in files.values_list("pk", flat=True)}
 
 
 def _delete(names: Sequence[str]) -> None:

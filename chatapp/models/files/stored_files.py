@@ -27,11 +27,11 @@ GENERATIONS = 3  # a document, its pages, and their thumbnails if they are attac
 
 class StoredFileQuerySet(models.QuerySet["StoredFile"]):
     def unused(self) -> Self:
-        """Those that no row of another table refers to any more.
+        """Return the files that no row of another table refers to any more.
 
         A row that describes a file is deleted along with it, and is no use of it.
         """
-        return unreferred(self)
+        return filter_unreferenced(self)
 
     def delete_unused(self) -> bool:
         """Delete some files that are unused for a while, with their bytes; return whether any."""
@@ -50,36 +50,36 @@ class StoredFileQuerySet(models.QuerySet["StoredFile"]):
         many the storage could not delete the bytes.
         """
         deleted = failed = 0
-        wanted = set(ids)
+        pending = set(ids)
         for _ in range(GENERATIONS):
-            made = self._made_of(wanted)
-            for some in _portions(wanted):
+            made = self._find_derived(pending)
+            for some in _portions(pending):
                 with transaction.atomic():
                     names = _delete_rows(self.filter(pk__in=some))
                 deleted += len(names)
                 failed += sum(not _is_deleted(name) for name in names)
-            wanted = made
+            pending = made
         return deleted, failed
 
     def erase_on_commit(self, ids: Iterable[int | None]) -> None:
         """Do so once the transaction has ended. What fails is left to housekeeping."""
-        if wanted := {pk for pk in ids if pk is not None}:
-            transaction.on_commit(partial(self.erase, wanted), robust=True)
+        if keys := {pk for pk in ids if pk is not None}:
+            transaction.on_commit(partial(self.erase, keys), robust=True)
 
-    def _made_of(self, ids: Collection[int]) -> set[int]:
+    def _find_derived(self, ids: Collection[int]) -> set[int]:
         """Return the keys of the thumbnails and pages of these files."""
         made = set[int]()
         for some in _portions(ids):
             of_pages = models.Q(page_images__content__file__in=some)
-            found = self.filter(of_pages | models.Q(thumbnail_of__file__in=some))
-            made.update(found.values_list("pk", flat=True))
+            files = self.filter(of_pages | models.Q(thumbnail_of__file__in=some))
+            made.update(files.values_list("pk", flat=True))
         return made
 
 
 Rows = TypeVar("Rows", bound="models.QuerySet[Any]")
 
 
-def unreferred(rows: Rows) -> Rows:
+def filter_unreferenced(rows: Rows) -> Rows:
     """Return those rows that no protected foreign key refers to."""
     uses = (
         models.Exists(
@@ -149,8 +149,8 @@ class StoredFile(models.Model):
     def store_file(cls, file: BufferedIOBase, owner: int) -> "StoredFile":
         """Do the same for the content of an open file, without loading it into memory."""
         sha256 = cls.digest(file)
-        if known := cls.known(sha256, owner):
-            return known
+        if existing := cls.find_by_hash(sha256, owner):
+            return existing
         name = f"{sha256[:2]}/{sha256}-{secrets.token_hex(4)}"
         size = file.seek(0, os.SEEK_END)
         file.seek(0)
@@ -164,7 +164,7 @@ class StoredFile(models.Model):
         return stored
 
     @classmethod
-    def known(cls, sha256: str, owner: int) -> "StoredFile | None":
+    def find_by_hash(cls, sha256: str, owner: int) -> "StoredFile | None":
         """Return the person's file with this hash, if there is one. Refer to it within `GRACE`."""
         own = cls.objects.filter(owner=owner, sha256=sha256)
         return own.first() if own.update(used_at=timezone.now()) else None

@@ -17,7 +17,7 @@ from django.utils import timezone
 from chatapp.models import audit
 from chatapp.models.accounts.users import User, address_key
 from chatapp.models.conversations.messages import Message
-from chatapp.models.files.import_files import KEPT, ImportFile, ImportFileQuerySet
+from chatapp.models.files.import_files import LIFETIME, ImportFile, ImportFileQuerySet
 from chatapp.models.platform.jobs import UNENDED, Job, JobFailed, JobState
 
 FORMAT_LENGTH = 10
@@ -37,12 +37,12 @@ class Phase(models.TextChoices):
 
 
 class ImportQuerySet(models.QuerySet["Import"]):
-    def forget_one(self) -> bool:
+    def forget_old_report(self) -> bool:
         """Delete the titles in the report of an old import, which is deleted if it stored nothing.
 
         Return whether there was one.
         """
-        ended = self.exclude(state__in=UNENDED).filter(ended_at__lt=timezone.now() - KEPT)
+        ended = self.exclude(state__in=UNENDED).filter(ended_at__lt=timezone.now() - LIFETIME)
         job = ended.exclude(preview={}).first()
         if job is None:
             return False
@@ -60,8 +60,8 @@ class ImportQuerySet(models.QuerySet["Import"]):
         address = address_key(user.email or "-")  # many people there may have none
         for job in self.filter(is_for_team=True, phase=Phase.PREVIEW).select_for_update():
             people = job.preview.get("people", [])
-            others = [one for one in people if one["account"] != user.pk]
-            others = [one for one in others if address_key(one["address"]) != address]
+            others = [person for person in people if person["account"] != user.pk]
+            others = [person for person in others if address_key(person["address"]) != address]
             if len(others) < len(people):
                 job.preview["people"] = others
                 job.save(update_fields=["preview"])
@@ -131,7 +131,7 @@ class Import(Job):
 
     @property
     def all_messages(self) -> "models.QuerySet[ImportedMessages]":
-        """What it added to chats, also what its parts did."""
+        """Return the messages that it and its parts added to chats."""
         return ImportedMessages.objects.filter(self._is_of_this)
 
     @property
@@ -203,7 +203,7 @@ class Import(Job):
         for part in self.parts.filter(ended_at=None).select_related("user"):
             self.end_part(part)
         results = [self.result, *self.parts.values_list("result", flat=True)]
-        counts = {name: sum(one.get(name, 0) for one in results) for name in COUNTS}
+        counts = {name: sum(result.get(name, 0) for result in results) for name in COUNTS}
         self.record("import.ended", counts | {"state": str(self.state)})
         if self.state != JobState.FAILED:
             self.files.erase()
@@ -254,9 +254,9 @@ class ImportedMessages(models.Model):
         return f"Messages {self.first} to {self.last}"
 
     @staticmethod
-    def numbers(ranges: "models.QuerySet[ImportedMessages]") -> models.Q:
+    def build_condition(ranges: "models.QuerySet[ImportedMessages]") -> models.Q:
         """Return the condition that a message is one of these; there must be some."""
-        found = models.Q(pk__in=[])
+        condition = models.Q(pk__in=[])
         for first, last in ranges.order_by("first").values_list("first", "last"):
-            found |= models.Q(sequence__gte=first, sequence__lte=last)
-        return found
+            condition |= models.Q(sequence__gte=first, sequence__lte=last)
+        return condition

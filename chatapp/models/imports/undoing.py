@@ -14,7 +14,7 @@ from django.db.models import Exists, OuterRef
 from chatapp.db.locks import one_at_a_time
 from chatapp.models.conversations.conversation import Conversation
 from chatapp.models.conversations.erasable import ERASED_AT_ONCE
-from chatapp.models.conversations.folders import ERASING
+from chatapp.models.conversations.folders import PURGE_LOCK
 from chatapp.models.conversations.messages import Message
 from chatapp.models.conversations.projects import Project
 from chatapp.models.imports.imports import Import, ImportedChat, ImportedMessages, Phase
@@ -70,14 +70,14 @@ def _undo_all(job: Import, undone: Counter[str], runner: Import) -> Iterator[Non
 def _undo_chat(job: Import, pk: UUID, runner: Import) -> str | None:
     """Delete one batch of a chat; return what became of it, or None if there may be more."""
     try:
-        with transaction.atomic(), one_at_a_time(ERASING):
+        with transaction.atomic(), one_at_a_time(PURGE_LOCK):
             runner.lock()
             chat = ImportedChat.objects.filter(pk=pk).first()
             if chat is None:
                 return DELETED
             refuse_held(job.user_id, pk)
-            found = Conversation.objects.filter(pk=pk, user=job.user_id)
-            conversation = found.select_for_update(no_key=True).first()
+            conversations = Conversation.objects.filter(pk=pk, user=job.user_id)
+            conversation = conversations.select_for_update(no_key=True).first()
             if conversation and _has_more(conversation, chat):
                 return CONTINUED
             if conversation and conversation.erase_newest():
@@ -94,14 +94,14 @@ def _has_more(conversation: Conversation, chat: ImportedChat) -> bool:
     """Whether it has messages that were not imported, or that another import added."""
     if chat.messages.exclude(imported_by=chat.imported_by_id).exists():
         return True
-    of_import = ImportedMessages.numbers(chat.messages.all())
+    of_import = ImportedMessages.build_condition(chat.messages.all())
     return conversation.messages.exclude(of_import).exists()
 
 
 def _undo_messages(job: Import, pk: int, runner: Import) -> str | None:
     """Delete one batch of messages that were added to a chat that had been there."""
     try:
-        with transaction.atomic(), one_at_a_time(ERASING):
+        with transaction.atomic(), one_at_a_time(PURGE_LOCK):
             runner.lock()
             added = ImportedMessages.objects.filter(pk=pk)
             row = added.select_related("chat").first()
@@ -111,12 +111,12 @@ def _undo_messages(job: Import, pk: int, runner: Import) -> str | None:
             conversations = Conversation.objects.filter(pk=row.chat_id, user=job.user_id)
             conversation = conversations.select_for_update(no_key=True).first()
             theirs = Message.objects.filter(conversation=row.chat_id)
-            messages = theirs.filter(ImportedMessages.numbers(added))
+            messages = theirs.filter(ImportedMessages.build_condition(added))
             answered = theirs.filter(parent=OuterRef("pk"))
             ends = messages.exclude(Exists(answered)).values_list("pk", flat=True)
-            if conversation and (some := list(ends[:ERASED_AT_ONCE])):
-                Message.objects.erase(some)
-                if conversation.active_leaf in some:
+            if conversation and (batch := list(ends[:ERASED_AT_ONCE])):
+                Message.objects.erase(batch)
+                if conversation.active_leaf in batch:
                     conversations.update(active_leaf=None)
                 return None
             is_kept = messages.exists()  # something that is kept follows them
@@ -127,8 +127,8 @@ def _undo_messages(job: Import, pk: int, runner: Import) -> str | None:
 
 
 def _delete_empty_projects(job: Import, runner: Import) -> None:
-    made = job.result.get("projects", [])
-    empty = Project.objects.filter(pk__in=made, user=job.user_id, conversations=None)
+    project_ids = job.result.get("projects", [])
+    empty = Project.objects.filter(pk__in=project_ids, user=job.user_id, conversations=None)
     with transaction.atomic():
         runner.lock()
         empty.delete()

@@ -16,7 +16,7 @@ from chatapp.concurrency.token_bucket import TokenBucket
 from chatapp.models.accounts.users import User
 from chatapp.models.files.attachments import Attachment
 from chatapp.models.files.contents import FileContent
-from chatapp.models.files.stored_files import StoredFile, unreferred
+from chatapp.models.files.stored_files import StoredFile, filter_unreferenced
 from chatapp.models.refusals import Refused
 from chatapp.upstream.wire.content import Part
 
@@ -33,9 +33,11 @@ class FileSetQuerySet(models.QuerySet["FileSet"]):
     @transaction.atomic
     def delete_unused(self) -> bool:
         """Delete some sets that no version has any more; return whether there were any."""
-        some = list(unreferred(self).select_for_update().values_list("pk", flat=True)[:AT_ONCE])
+        batch = list(
+            filter_unreferenced(self).select_for_update().values_list("pk", flat=True)[:AT_ONCE]
+        )
         # Looked at again: one may have been referred to while its lock was waited for.
-        return bool(unreferred(self.filter(pk__in=some)).delete()[0])
+        return bool(filter_unreferenced(self.filter(pk__in=batch)).delete()[0])
 
 
 class FileSet(models.Model):
@@ -47,27 +49,27 @@ class FileSet(models.Model):
         return f"Set of files {self.pk}"
 
     @classmethod
-    def of(cls, files: "Sequence[PresetFile]") -> "FileSet | None":
+    def store(cls, files: "Sequence[PresetFile]") -> "FileSet | None":
         """Store a new set of these files; None if there are none."""
         if not files:
             return None
-        made = cls.objects.create()
+        file_set = cls.objects.create()
         for position, file in enumerate(files):
-            file.pk, file.file_set, file.position = uuid.uuid4(), made, position
+            file.pk, file.file_set, file.position = uuid.uuid4(), file_set, position
         PresetFile.objects.bulk_create(files)
-        return made
+        return file_set
 
 
 class PresetFileQuerySet(models.QuerySet["PresetFile"]):
     def owned_by(self, user: User) -> Self:
-        """Those of all versions of a person's presets."""
+        """Return the files of all versions of a person's presets."""
         return self.filter(file_set__presetversion__target__owner=user).distinct()
 
     def of_preset(self, preset: uuid.UUID) -> Self:
-        """Those of all versions of a preset."""
+        """Return the files of all versions of a preset."""
         return self.filter(file_set__presetversion__target=preset).distinct()
 
-    def shown(self) -> Self:
+    def for_display(self) -> Self:
         """Load what pages show of them, without the texts."""
         return self.select_related("file__content").defer("file__content__text")
 
@@ -114,29 +116,29 @@ class PresetFile(models.Model):
         return self.content.parts(self.name, *self.page_range)
 
 
-def files_in(file_set: int | None) -> list[PresetFile]:
+def load_files(file_set: int | None) -> list[PresetFile]:
     """Return the files of a set, as pages show them."""
-    return list(PresetFile.objects.filter(file_set=file_set).shown()) if file_set else []
+    return list(PresetFile.objects.filter(file_set=file_set).for_display()) if file_set else []
 
 
-def parts_in(file_set: int | None) -> list[Part]:
+def load_parts(file_set: int | None) -> list[Part]:
     """Return the content parts that a model is sent of a set."""
     if not file_set:
         return []
-    found = PresetFile.objects.filter(file_set=file_set).select_related("file__content__file")
-    found = found.prefetch_related("file__content__page_images__file")
-    return [part for file in found for part in file.parts()]
+    files = PresetFile.objects.filter(file_set=file_set).select_related("file__content__file")
+    files = files.prefetch_related("file__content__page_images__file")
+    return [part for file in files for part in file.parts()]
 
 
-def stored_bytes_of(person: User) -> int:
+def sum_stored_bytes(person: User) -> int:
     """Return the bytes of a person's files, in chats and presets, each content once, of the images
     in replies that they imported, and of their uploads that are not read."""
     attached = models.Q(pk__in=person.attachments.order_by().values("file"))
     imported = models.Q(pk__in=person.imported_images.order_by().values("file"))
     of_presets = models.Q(pk__in=PresetFile.objects.owned_by(person).order_by().values("file"))
-    stored = StoredFile.objects.filter(attached | imported | of_presets)
+    stored_files = StoredFile.objects.filter(attached | imported | of_presets)
     uploads = person.attachments.filter(file=None, message=None)
-    sums = (rows.aggregate(sum=models.Sum("size"))["sum"] or 0 for rows in (stored, uploads))
+    sums = (rows.aggregate(sum=models.Sum("size"))["sum"] or 0 for rows in (stored_files, uploads))
     return sum(sums)
 
 
@@ -144,12 +146,12 @@ def check_room_for_sets(owner: User, file_sets: Collection[int | None]) -> None:
     """Raise `Refused` if the files in these sets exceed what their new owner may store."""
     if keys := [key for key in file_sets if key]:
         owned = PresetFile.objects.owned_by(owner).order_by().values("file")
-        found = PresetFile.objects.filter(file_set__in=keys).exclude(file__in=owned)
-        stored = StoredFile.objects.filter(pk__in=found.order_by().values("file"))
-        check_room(owner, stored.aggregate(sum=models.Sum("size"))["sum"] or 0)
+        new_files = PresetFile.objects.filter(file_set__in=keys).exclude(file__in=owned)
+        stored_files = StoredFile.objects.filter(pk__in=new_files.order_by().values("file"))
+        check_room(owner, stored_files.aggregate(sum=models.Sum("size"))["sum"] or 0)
 
 
-def take_room(person: User, size: int, hourly: TokenBucket, *, in_place_of: int = 0) -> None:
+def reserve_room(person: User, size: int, hourly: TokenBucket, *, in_place_of: int = 0) -> None:
     """Take `size` bytes from what a person may store, in place of the `in_place_of` bytes they
     replace.
 
@@ -166,7 +168,7 @@ def check_room(owner: User, size: int, by: User | None = None) -> None:
 
     `by` is the person who stores them, if that is somebody else.
     """
-    used, allowed = stored_bytes_of(owner), settings.CHATAPP_FILE_BYTES_PER_PERSON
+    used, allowed = sum_stored_bytes(owner), settings.CHATAPP_FILE_BYTES_PER_PERSON
     if used + size <= allowed:
         return
     if by and by != owner:

@@ -11,7 +11,7 @@ from django.db.models import Case, When
 
 from chatapp.db.statements import Query
 from chatapp.models.accounts.users import User
-from chatapp.models.library.file_sets import FileSet, PresetFile, files_in
+from chatapp.models.library.file_sets import FileSet, PresetFile, load_files
 from chatapp.models.library.sharing import Grant
 from chatapp.models.library.versions import Version, Versioned, VersionedQuerySet
 from chatapp.models.platform.upstreams import ModelChoice, Upstream
@@ -21,7 +21,7 @@ MAX_DESCRIPTION_LENGTH = 300
 MAX_SYSTEM_PROMPT_LENGTH = 20_000  # characters; they are sent with every turn
 MAX_SUGGESTIONS, MAX_SUGGESTION_LENGTH = 6, 200
 MAX_PRESETS = 200  # that a person owns
-SHOWN = 6  # on the page of a new chat
+MAX_SHOWN = 6  # on the page of a new chat
 MAX_LISTED = 200  # in a list to choose from
 CLOCK = "clock"  # the built-in tool among `tools`
 
@@ -62,7 +62,7 @@ class PresetContent(models.Model):
     system_prompt = models.TextField(max_length=MAX_SYSTEM_PROMPT_LENGTH, blank=True)
     upstream = models.ForeignKey(Upstream, models.SET_NULL, null=True, blank=True, related_name="+")
     model = models.CharField(max_length=200, blank=True)  # "" leaves the choice to the person
-    parameters = models.JSONField(default=dict, blank=True)  # as `chat_parameters.checked` returns
+    parameters = models.JSONField(default=dict, blank=True)  # by `chat_parameters.clean_parameters`
     # Primary keys of tool servers, and `CLOCK`; None offers all that the model is offered anyway.
     tools = models.JSONField(null=True, blank=True)
     suggestions = models.JSONField(default=list, blank=True)  # texts for an empty chat
@@ -76,7 +76,7 @@ class PresetContent(models.Model):
         return self.name
 
     @property
-    def preselected(self) -> ModelChoice | None:
+    def preselected_model(self) -> ModelChoice | None:
         """The model of its chats; None if it leaves the choice or its upstream was deleted."""
         if self.upstream_id is None or not self.model:
             return None
@@ -85,7 +85,7 @@ class PresetContent(models.Model):
     @property
     def files(self) -> list[PresetFile]:
         """The files that every chat with this content is sent."""
-        return files_in(self.file_set_id)
+        return load_files(self.file_set_id)
 
     def offers(self, tool: int | str) -> bool:
         """Return whether its chats offer a tool server, by its primary key, or the `CLOCK`."""
@@ -98,7 +98,7 @@ class PresetQuerySet(VersionedQuerySet["Preset"]):
         versions = PresetVersion.objects.filter(file_set=file.file_set_id)
         return self.filter(pk__in=versions.values("target"))
 
-    def to_choose(self, user: User) -> "list[Preset]":
+    def list_choices(self, user: User) -> "list[Preset]":
         """Return the names of those that a person may use, for a list to choose from."""
         return list(self.open_to(user).only("name")[:MAX_LISTED])
 
@@ -115,9 +115,9 @@ class Preset(PresetContent, Versioned):
         ordering = ["name", "id"]
 
     @staticmethod
-    def to_start_with(user: User) -> "list[Preset]":
+    def list_for_new_chat(user: User) -> "list[Preset]":
         """Return some presets for the page of a new chat, the person's own first."""
-        return _TO_START_WITH.all(user.pk)
+        return _FOR_NEW_CHAT.all(user.pk)
 
 
 class PresetVersion(PresetContent, Version):
@@ -135,11 +135,11 @@ class PresetGrant(Grant):
 
 
 # Prepared: saves 1 ms of each page of a new chat.
-_TO_START_WITH = Query(
+_FOR_NEW_CHAT = Query(
     lambda user: (
         Preset.objects.open_to(user)
         .only("name", "icon", "description")
-        .order_by(Case(When(owner=user, then=0), default=1), "-updated_at")[:SHOWN]
+        .order_by(Case(When(owner=user, then=0), default=1), "-updated_at")[:MAX_SHOWN]
     ),
     User._meta.pk,
 )

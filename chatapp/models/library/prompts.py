@@ -66,7 +66,7 @@ class PromptGrant(Grant):
 
 
 class RememberedValues(models.Model):
-    """What a person filled into the blanks of a prompt the last time, by the blanks' names."""
+    """The values that a person last filled into the blanks of a prompt, by the blanks' names."""
 
     user = models.ForeignKey(User, models.CASCADE, related_name="remembered_values", db_index=False)
     prompt = models.ForeignKey(SavedPrompt, models.CASCADE, related_name="+")
@@ -84,10 +84,10 @@ class RememberedValues(models.Model):
         return f"Values for {self.prompt_id}"
 
     @classmethod
-    def of(cls, user: User, prompt: SavedPrompt) -> dict[str, str]:
+    def get_values(cls, user: User, prompt: SavedPrompt) -> dict[str, str]:
         """Return the values by the blanks' names; none if the prompt was not used yet."""
-        found = cls.objects.filter(user=user, prompt=prompt).first()
-        return dict(found.values) if found else {}
+        row = cls.objects.filter(user=user, prompt=prompt).first()
+        return dict(row.values) if row else {}
 
     @classmethod
     def remember(cls, user: User, prompt: SavedPrompt, values: Mapping[str, str]) -> None:

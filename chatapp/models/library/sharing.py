@@ -33,7 +33,7 @@ NOT_A_MEMBER = "You can share with groups that you belong to. Choose one of thes
 
 
 class Level(models.IntegerChoices):
-    """What a grant allows. Each level includes those before it."""
+    """The uses that a grant allows. Each level includes those before it."""
 
     USE = 1, "Can use it"
     READ = 2, "Can use and read it"
@@ -41,7 +41,7 @@ class Level(models.IntegerChoices):
 
 
 class Grant(models.Model):
-    """What the members of a group, or everyone, may do with an item."""
+    """The permission of a group's members, or of everyone, to use an item."""
 
     group = models.ForeignKey(Group, models.CASCADE, null=True, related_name="+")  # None: everyone
     level = models.PositiveSmallIntegerField(choices=Level, default=Level.USE)
@@ -69,27 +69,27 @@ S = TypeVar("S", bound="Shareable")
 
 
 class ShareableQuerySet(models.QuerySet[S]):
-    def kept(self) -> Self:
-        """Those that are not deleted."""
+    def active(self) -> Self:
+        """Return the items that are not deleted."""
         return self.filter(deleted_at=None)
 
     def owned_by(self, user: User) -> Self:
-        return self.kept().filter(owner=user)
+        return self.active().filter(owner=user)
 
     def open_to(self, user: User, level: Level = Level.USE) -> Self:
-        """Those that the person owns, or on which they have at least this level."""
-        return self.kept().filter(Q(owner=user) | Q(pk__in=self._granted_to(user, level)))
+        """Return the items that the person owns, or on which they have at least this level."""
+        return self.active().filter(Q(owner=user) | Q(pk__in=self._granted_to(user, level)))
 
     def shared_with(self, user: User) -> Self:
-        """Those of other people that this person may use."""
-        return self.kept().filter(pk__in=self._granted_to(user, Level.USE)).exclude(owner=user)
+        """Return the items of other people that this person may use."""
+        return self.active().filter(pk__in=self._granted_to(user, Level.USE)).exclude(owner=user)
 
     def shared(self) -> Self:
-        """Those that have any grant."""
-        return self.kept().filter(pk__in=self._grants().values("target"))
+        """Return the items that have any grant."""
+        return self.active().filter(pk__in=self._grants().values("target"))
 
     def deleted_by(self, user: User) -> Self:
-        """Those of a person that can still be restored."""
+        """Return the deleted items of a person that can still be restored."""
         return self.filter(owner=user, deleted_at__gt=_end_of_days())
 
     def purge(self) -> bool:
@@ -97,19 +97,19 @@ class ShareableQuerySet(models.QuerySet[S]):
 
         What is in use is kept, and what belongs to a person whose data is all under a legal hold.
         """
-        held = LegalHold.objects.living().filter(user=OuterRef("owner"), conversation=None)
-        over = self.unused().filter(deleted_at__lte=_end_of_days()).exclude(Exists(held))
-        some = list(over.order_by().values_list("pk", flat=True)[:PURGED_AT_ONCE])
-        return bool(some and self.filter(pk__in=some).delete())
+        holds = LegalHold.objects.living().filter(user=OuterRef("owner"), conversation=None)
+        overdue = self.unused().filter(deleted_at__lte=_end_of_days()).exclude(Exists(holds))
+        batch = list(overdue.order_by().values_list("pk", flat=True)[:PURGED_AT_ONCE])
+        return bool(batch and self.filter(pk__in=batch).delete())
 
     def unused(self) -> Self:
-        """Those that nothing else needs any more. Some kinds of items override this."""
+        """Return the items that nothing else needs any more. Some kinds override this."""
         return self.all()
 
     def _grants(self) -> models.QuerySet[Any]:
         grants: Any = self.model._meta.get_field("grants").related_model
-        found: models.QuerySet[Any] = grants.objects.all()
-        return found
+        queryset: models.QuerySet[Any] = grants.objects.all()
+        return queryset
 
     def _granted_to(self, user: User, level: Level) -> models.QuerySet[Any]:
         # As a list of keys, so that the database need not look at everybody's items.
@@ -132,7 +132,7 @@ class Shareable(models.Model):
     class Meta:
         abstract = True
 
-    def level_of(self, user: User) -> Level | None:
+    def find_level(self, user: User) -> Level | None:
         """Return the highest level that the person has; None if it is not open to them."""
         if self.owner_id == user.pk:
             return Level.EDIT
@@ -141,7 +141,7 @@ class Shareable(models.Model):
 
     def is_readable(self, user: User) -> bool:
         """Whether the person may see what is in it, and not only use it."""
-        level = self.level_of(user)
+        level = self.find_level(user)
         return level is not None and level >= Level.READ
 
     @transaction.atomic
@@ -149,7 +149,7 @@ class Shareable(models.Model):
         """Let a group, or everyone if it is None, have this level. Raises `Refused`."""
         if self.owner_id != by.pk:
             raise Refused(NOT_THE_OWNER)
-        if not Installation.this().lets_share(by):
+        if not Installation.load().lets_share(by):
             raise Refused(NO_SHARING)
         if group and group not in groups_to_share_with(by):
             raise Refused(NOT_A_MEMBER)

@@ -47,18 +47,18 @@ K = TypeVar("K", bound="Versioned")
 
 class VersionQuerySet(models.QuerySet[V]):
     def in_use(self) -> Self:
-        """Those that rows of other models refer to, such as chats."""
+        """Return the versions that rows of other models refer to, such as chats."""
         return self.filter(self._is_in_use())
 
     def unused(self) -> Self:
         return self.exclude(self._is_in_use())
 
     def _is_in_use(self) -> Q:
-        found = Q(pk__in=[])
+        condition = Q(pk__in=[])
         for field in self._references():
             rows = field.model._base_manager.filter(**{field.name: OuterRef("pk")})
-            found |= Q(Exists(rows))
-        return found
+            condition |= Q(Exists(rows))
+        return condition
 
     def _references(self) -> "Iterator[models.Field[Any, Any]]":
         for relation in self.model._meta.get_fields(include_hidden=True):
@@ -153,19 +153,19 @@ class Versioned(Shareable):
         for name, value in content.items():
             setattr(self, name, value)
         self.save(update_fields=[*content, "version", "updated_at"])
-        self._keep(by)
+        self._store_version(by)
 
     @property
     def newest(self) -> Any:
         """The newest version."""
         return self.versions.get(number=self.version)
 
-    def content_of(self, number: int) -> dict[str, Any]:
+    def get_version_content(self, number: int) -> dict[str, Any]:
         """Return the content of an earlier version. Raises `Refused`."""
         if (earlier := self.versions.filter(number=number).first()) is None:
             raise Refused("This version no longer exists. Choose another one.")
         return {name: getattr(earlier, name) for name in self.CONTENT}
 
-    def _keep(self, author: User) -> None:
+    def _store_version(self, author: User) -> None:
         self.versions.create(number=self.version, author=author, **self.content)
         self.versions.filter(number__lte=self.version - MAX_VERSIONS).unused().delete()

@@ -3,7 +3,7 @@
 from urllib.parse import SplitResult, urlsplit
 
 
-def http_parts(text: str) -> SplitResult | None:
+def parse_http_url(text: str) -> SplitResult | None:
     """Return the parts of an http or https URL with a host; None if it is not one."""
     try:
         parts = urlsplit(text)
@@ -13,9 +13,9 @@ def http_parts(text: str) -> SplitResult | None:
     return parts if parts.scheme in ("http", "https") and parts.hostname else None
 
 
-def origin_of(url: str) -> tuple[str, str | None, int] | None:
+def parse_origin(url: str) -> tuple[str, str | None, int] | None:
     """Return the scheme, host and port, as RFC 6454 compares them; None if the URL is invalid."""
-    if (parts := http_parts(url)) is None:
+    if (parts := parse_http_url(url)) is None:
         return None
     port = parts.port or (443 if parts.scheme == "https" else 80)
     return parts.scheme, parts.hostname, port

@@ -24,30 +24,30 @@ class Branding:
         return f"{self.accent}{self.accent_dark}".replace("#", "")
 
 
-_known = Branding()
+_branding = Branding()
 _read_at: float | None = None
 
 
-def known() -> Branding:
-    return _known
+def get_branding() -> Branding:
+    return _branding
 
 
 def is_fresh() -> bool:
     return _read_at is not None and time.monotonic() - _read_at <= FRESH_SECONDS
 
 
-def ask_again_later() -> None:
+def postpone_refresh() -> None:
     """Start the ten seconds before the query: if the database is down, not every request waits."""
     global _read_at
     _read_at = time.monotonic()
 
 
-def remember(branding: Branding) -> None:
-    global _known
-    _known = branding
+def set_branding(branding: Branding) -> None:
+    global _branding
+    _branding = branding
 
 
-def forget() -> None:
+def expire_branding() -> None:
     """Have this process read it again; the other processes do so within ten seconds."""
     global _read_at
     _read_at = None

@@ -10,7 +10,7 @@ def zone() -> ZoneInfo:
     return ZoneInfo(settings.CHATAPP_TIME_ZONE)
 
 
-def day_of(moment: datetime) -> date:
+def get_day(moment: datetime) -> date:
     """Return the day of a moment in the installation's time zone."""
     return moment.astimezone(zone()).date()
 
@@ -20,7 +20,7 @@ def in_words(moment: datetime, now: datetime) -> str:
 
     static/js/local-times.js replaces the words by those of the browser's time zone.
     """
-    local, today = moment.astimezone(zone()), day_of(now)
+    local, today = moment.astimezone(zone()), get_day(now)
     days = {today: "today", today + timedelta(days=1): "tomorrow"}
     day = days.get(local.date()) or f"on {local.day} {local:%B}"
     return f"{day} at {local:%H:%M} ({local.tzname()})"

@@ -29,7 +29,7 @@ class ClaimedGroup(models.Model):
     def claim(cls, person: User, names: Collection[str]) -> None:
         """Replace the person's claimed groups by those with these names; ignore unknown names."""
         claims = cls.objects.select_for_update().filter(user=person)
-        before = _names_of(person)
+        before = _list_group_names(person)
         dropped = claims.exclude(group__name__in=names)
         person.groups.remove(*dropped.values_list("group", flat=True))
         dropped.delete()
@@ -37,12 +37,12 @@ class ClaimedGroup(models.Model):
         for group in list(new):
             person.groups.add(group)
             cls.objects.get_or_create(user=person, group=group)
-        if (after := _names_of(person)) != before:
+        if (after := _list_group_names(person)) != before:
             detail = {"before": before, "after": after, "by": "the organisation's sign-in"}
             audit.record("person.changed", actor=person, about=person, detail=detail)
 
 
-def _names_of(person: User) -> list[str]:
+def _list_group_names(person: User) -> list[str]:
     return sorted(person.groups.values_list("name", flat=True))
 
 
@@ -56,6 +56,6 @@ def forget_claims(
     """
     if action not in ("post_remove", "post_clear"):
         return
-    one, others = ("user", "group") if isinstance(instance, User) else ("group", "user")
-    gone = ClaimedGroup.objects.filter(**{one: instance})
-    (gone if pk_set is None else gone.filter(**{f"{others}__in": pk_set})).delete()
+    own_field, other_field = ("user", "group") if isinstance(instance, User) else ("group", "user")
+    claims = ClaimedGroup.objects.filter(**{own_field: instance})
+    (claims if pk_set is None else claims.filter(**{f"{other_field}__in": pk_set})).delete()

@@ -34,19 +34,19 @@ DARK = Theme(
 )
 
 
-def contrast(one: str, other: str) -> float:
+def contrast(colour: str, other: str) -> float:
     """Return the contrast ratio of two colours, from 1 to 21."""
-    darker, lighter = sorted((_luminance(_linear(one)), _luminance(_linear(other))))
+    darker, lighter = sorted((_luminance(_linear(colour)), _luminance(_linear(other))))
     return (lighter + 0.05) / (darker + 0.05)
 
 
 def is_readable(colour: str, theme: Theme) -> bool:
     """Whether the colour is readable on the theme's backgrounds, and the theme's text on it."""
-    around = (_colour_of(one) for one in (*theme.grounds, theme.text))
+    around = (_convert_oklch(oklch) for oklch in (*theme.grounds, theme.text))
     return all(contrast(colour, other) >= MIN_CONTRAST for other in around)
 
 
-def readable(colour: str, theme: Theme) -> str:
+def make_readable(colour: str, theme: Theme) -> str:
     """Return the colour, made lighter or darker only as far as the theme needs."""
     lightness, a, b = _oklab(_linear(colour))
     moved = colour
@@ -57,7 +57,7 @@ def readable(colour: str, theme: Theme) -> str:
     return moved
 
 
-def _colour_of(oklch: Triple) -> str:
+def _convert_oklch(oklch: Triple) -> str:
     lightness, chroma, hue = oklch
     turned = radians(hue)
     return _hex(_from_oklab((lightness / 100, chroma * cos(turned), chroma * sin(turned))))
@@ -67,18 +67,20 @@ def _linear(colour: str) -> Triple:
     """Convert sRGB to linear light, each component from 0 to 1."""
     values = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
     red, green, blue = (
-        one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in values
+        component / 12.92 if component <= 0.04045 else ((component + 0.055) / 1.055) ** 2.4
+        for component in values
     )
     return red, green, blue
 
 
 def _hex(linear: Triple) -> str:
     """Convert linear light to `#rrggbb`, clipped to what a screen can show."""
-    within = (min(max(one, 0.0), 1.0) for one in linear)
+    within = (min(max(component, 0.0), 1.0) for component in linear)
     values = (
-        12.92 * one if one <= 0.0031308 else 1.055 * one ** (1 / 2.4) - 0.055 for one in within
+        12.92 * component if component <= 0.0031308 else 1.055 * component ** (1 / 2.4) - 0.055
+        for component in within
     )
-    return "#" + "".join(f"{round(one * 255):02x}" for one in values)
+    return "#" + "".join(f"{round(component * 255):02x}" for component in values)
 
 
 def _luminance(linear: Triple) -> float:
@@ -107,5 +109,5 @@ def _from_oklab(lab: Triple) -> Triple:
     )
 
 
-def _product(one: Triple, other: Triple) -> float:
-    return sum(a * b for a, b in zip(one, other, strict=True))
+def _product(weights: Triple, components: Triple) -> float:
+    return sum(a * b for a, b in zip(weights, components, strict=True))

@@ -1,4 +1,4 @@
-"""What an upstream's models were learned not to take, so that requests do without it."""
+"""The request features that an upstream's models were found to refuse; requests omit them."""
 
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
@@ -35,28 +35,32 @@ class ConcessionSettings(models.Model):
     @property
     def concessions_at(self) -> ConcessionsByModel:
         """When concessions were learned, by model; without those of a newer version."""
-        known = frozenset(Concession)
+        known_concessions = frozenset(Concession)
         return {
             model: {
-                Concession(one): datetime.fromisoformat(at)
-                for one, at in made.items()
-                if one in known
+                Concession(concession): datetime.fromisoformat(at)
+                for concession, at in times.items()
+                if concession in known_concessions
             }
-            for model, made in sorted(self.stored_concessions.items())
+            for model, times in sorted(self.stored_concessions.items())
         }
 
     def learn_concession(self, model: str, concession: Concession) -> None:
         """Make a concession from now on; `remember_concessions` stores it."""
         before = self.stored_concessions
-        made = {concession: timezone.now().isoformat(), **before.get(model, {})}
-        others = {one: each for one, each in before.items() if one != model}
-        self.model_concessions = dict(list({**others, model: made}.items())[-MAX_CONCEDED:])
+        times = {concession: timezone.now().isoformat(), **before.get(model, {})}
+        others = {
+            other_model: other_times
+            for other_model, other_times in before.items()
+            if other_model != model
+        }
+        self.model_concessions = dict(list({**others, model: times}.items())[-MAX_CONCEDED:])
 
     @classmethod
     def remember_concessions(cls, pk: int, model: str, concessions: Iterable[Concession]) -> None:
         """Store what was learned of a model, for all processes."""
         with transaction.atomic():
-            for upstream in cls._with_concessions(pk):
+            for upstream in cls._lock_concessions(pk):
                 for concession in concessions:
                     upstream.learn_concession(model, concession)
                 upstream.save(update_fields=["model_concessions"])
@@ -65,14 +69,18 @@ class ConcessionSettings(models.Model):
     def forget_concession(cls, pk: int, model: str, concession: str) -> None:
         """Forget one concession, so that the model is sent a usual request again."""
         with transaction.atomic():
-            for upstream in cls._with_concessions(pk):
-                left = {one: dict(made) for one, made in upstream.stored_concessions.items()}
-                left.get(model, {}).pop(concession, None)
-                upstream.model_concessions = {one: made for one, made in left.items() if made}
+            for upstream in cls._lock_concessions(pk):
+                remaining = {
+                    model_id: dict(times) for model_id, times in upstream.stored_concessions.items()
+                }
+                remaining.get(model, {}).pop(concession, None)
+                upstream.model_concessions = {
+                    model_id: times for model_id, times in remaining.items() if times
+                }
                 upstream.save(update_fields=["model_concessions"])
 
     @classmethod
-    def _with_concessions(cls, pk: int) -> models.QuerySet[Self]:
+    def _lock_concessions(cls, pk: int) -> models.QuerySet[Self]:
         """Return the upstream, locked, if it exists."""
-        found = cls._default_manager.select_for_update().filter(pk=pk)
-        return found.only("model_concessions").order_by()
+        rows = cls._default_manager.select_for_update().filter(pk=pk)
+        return rows.only("model_concessions").order_by()

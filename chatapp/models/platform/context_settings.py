@@ -1,4 +1,4 @@
-"""What an upstream's settings say about the size of its models' contexts."""
+"""The settings of an upstream for the size of its models' contexts."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class ContextSettings(models.Model):
     class Meta:
         abstract = True
 
-    def context_of(self, model: str, listed: int | None) -> int | None:
+    def find_context_tokens(self, model: str, listed: int | None) -> int | None:
         """Return the size of a model's context in tokens, or None if nothing is known.
 
         An administrator's figure counts most. Otherwise it is that of a list or of a refusal,
@@ -38,21 +38,21 @@ class ContextSettings(models.Model):
         if entered := (self.model_contexts or {}).get(model):
             return int(entered)
         refusal = (self.context_refusals or {}).get(model) or {}
-        return min((one for one in (listed, refusal.get("tokens")) if one), default=None)
+        return min((tokens for tokens in (listed, refusal.get("tokens")) if tokens), default=None)
 
     @property
     def refused_contexts(self) -> Mapping[str, ContextRefusal]:
         """The first refusals of requests that were too long, by model."""
         return {
-            model: ContextRefusal(datetime.fromisoformat(one["at"]), one.get("tokens"))
-            for model, one in (self.context_refusals or {}).items()
+            model: ContextRefusal(datetime.fromisoformat(refusal["at"]), refusal.get("tokens"))
+            for model, refusal in (self.context_refusals or {}).items()
         }
 
     @classmethod
     def remember_context_refusal(cls, pk: int, model: str, tokens: int | None) -> None:
         """Remember that a model has refused a request as too long, for all processes."""
         with transaction.atomic():
-            for upstream in cls._with_contexts(pk):
+            for upstream in cls._lock_context_refusals(pk):
                 refusals = upstream.context_refusals or {}
                 if tokens or model not in refusals:
                     refusals[model] = {"at": timezone.now().isoformat(), "tokens": tokens}
@@ -63,9 +63,11 @@ class ContextSettings(models.Model):
     def forget_context_refusals(cls, pk: int, models: Collection[str]) -> None:
         """Forget that these models have refused requests as too long."""
         with transaction.atomic():
-            for upstream in cls._with_contexts(pk):
-                kept = (upstream.context_refusals or {}).items()
-                upstream.context_refusals = {one: said for one, said in kept if one not in models}
+            for upstream in cls._lock_context_refusals(pk):
+                refusals = (upstream.context_refusals or {}).items()
+                upstream.context_refusals = {
+                    model_id: refusal for model_id, refusal in refusals if model_id not in models
+                }
                 upstream.save(update_fields=["context_refusals"])
 
     def is_outgrown(self, model: str, prompt_tokens: int | None) -> bool:
@@ -74,7 +76,7 @@ class ContextSettings(models.Model):
         return bool(prompt_tokens and refusal.get("tokens") and prompt_tokens > refusal["tokens"])
 
     @classmethod
-    def _with_contexts(cls, pk: int) -> models.QuerySet[Self]:
+    def _lock_context_refusals(cls, pk: int) -> models.QuerySet[Self]:
         """Return the upstream, locked, if it exists."""
-        found = cls._default_manager.select_for_update().filter(pk=pk)
-        return found.only("context_refusals").order_by()
+        rows = cls._default_manager.select_for_update().filter(pk=pk)
+        return rows.only("context_refusals").order_by()

@@ -14,16 +14,16 @@ MAX_FALLBACKS = 3  # of one model
 class FallbackQuerySet(models.QuerySet["Fallback"]):
     def choices(self, upstream: int, model: str) -> list[ModelChoice]:
         """Return the models that may answer for this one."""
-        found = self.filter(upstream=upstream, model=model).order_by("position")
-        return [ModelChoice(*one) for one in found.values_list("to_upstream", "to_model")]
+        fallbacks = self.filter(upstream=upstream, model=model).order_by("position")
+        return [ModelChoice(*row) for row in fallbacks.values_list("to_upstream", "to_model")]
 
     def by_model(self, upstream: Upstream) -> "Mapping[str, Sequence[Fallback]]":
         """Return the fallbacks of an upstream's models, with the upstreams that they name."""
-        named = self.filter(upstream=upstream).select_related("to_upstream")
-        found = defaultdict(list)
-        for fallback in named.defer("to_upstream__api_key").order_by("model", "position"):
-            found[fallback.model].append(fallback)
-        return dict(found)
+        fallbacks = self.filter(upstream=upstream).select_related("to_upstream")
+        fallbacks_by_model = defaultdict(list)
+        for fallback in fallbacks.defer("to_upstream__api_key").order_by("model", "position"):
+            fallbacks_by_model[fallback.model].append(fallback)
+        return dict(fallbacks_by_model)
 
 
 class Fallback(models.Model):

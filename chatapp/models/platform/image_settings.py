@@ -1,4 +1,4 @@
-"""What an upstream's settings say about images: their size, and which models take them."""
+"""The settings of an upstream for images: their size, and which models take them."""
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
@@ -38,9 +38,9 @@ class ImageSettings(models.Model):
 
         Returns None if neither says anything.
         """
-        said = (self.model_images or {}).get(model)
-        if said is not None:
-            return bool(said)
+        setting = (self.model_images or {}).get(model)
+        if setting is not None:
+            return bool(setting)
         return False if model in (self.image_refusals or {}) else None
 
     @property
@@ -57,7 +57,7 @@ class ImageSettings(models.Model):
     def remember_image_refusal(cls, pk: int, model: str) -> None:
         """Remember that a model has refused images, for all processes."""
         with transaction.atomic():
-            for upstream in cls._locked(pk):
+            for upstream in cls._lock_image_refusals(pk):
                 upstream.image_refusals = _with_refusal(upstream.image_refusals, model)
                 upstream.save(update_fields=["image_refusals"])
 
@@ -65,20 +65,22 @@ class ImageSettings(models.Model):
     def forget_image_refusals(cls, pk: int, models: Collection[str]) -> None:
         """Forget that these models have refused images."""
         with transaction.atomic():
-            for upstream in cls._locked(pk):
-                kept = (upstream.image_refusals or {}).items()
-                upstream.image_refusals = {one: at for one, at in kept if one not in models}
+            for upstream in cls._lock_image_refusals(pk):
+                refusals = (upstream.image_refusals or {}).items()
+                upstream.image_refusals = {
+                    model_id: at for model_id, at in refusals if model_id not in models
+                }
                 upstream.save(update_fields=["image_refusals"])
 
     @classmethod
-    def _locked(cls, pk: int) -> models.QuerySet[Self]:
+    def _lock_image_refusals(cls, pk: int) -> models.QuerySet[Self]:
         """Return the upstream, locked, if it exists."""
-        found = cls._default_manager.select_for_update().filter(pk=pk)
-        return found.only("image_refusals").order_by()
+        rows = cls._default_manager.select_for_update().filter(pk=pk)
+        return rows.only("image_refusals").order_by()
 
 
 def _with_refusal(refusals: dict[str, str] | None, model: str) -> dict[str, str]:
     """Return when models refused images first, with this model among them."""
-    known = {**(refusals or {})}
-    known.setdefault(model, timezone.now().isoformat())
-    return dict(list(known.items())[-MAX_REFUSALS:])
+    refusal_times = {**(refusals or {})}
+    refusal_times.setdefault(model, timezone.now().isoformat())
+    return dict(list(refusal_times.items())[-MAX_REFUSALS:])

@@ -13,21 +13,25 @@ SCAN, END = 0xDA, 0xD9
 Size = tuple[int, int]
 
 
-def size_of(media_type: str, data: bytes) -> Size | None:
+def read_size(media_type: str, data: bytes) -> Size | None:
     """Return (width, height) of a PNG, JPEG or WebP image, or None."""
-    readers = {"image/png": _of_png, "image/jpeg": _of_jpeg, "image/webp": _of_webp}
+    readers = {
+        "image/png": _read_png_size,
+        "image/jpeg": _read_jpeg_size,
+        "image/webp": _read_webp_size,
+    }
     size = readers[media_type](data) if media_type in readers else None
     return size if size and min(size) > 0 else None
 
 
-def _of_png(data: bytes) -> Size | None:
+def _read_png_size(data: bytes) -> Size | None:
     """Read the IHDR chunk, which is always the first (https://www.w3.org/TR/png-3/#11IHDR)."""
     if data[8:16] != b"\0\0\0\rIHDR" or len(data) < 33:
         return None
     return int.from_bytes(data[16:20]), int.from_bytes(data[20:24])
 
 
-def _of_jpeg(data: bytes) -> Size | None:
+def _read_jpeg_size(data: bytes) -> Size | None:
     """Read the first frame header, which precedes any scan (ITU-T T.81, annex B)."""
     at = 2
     while at + 9 <= len(data) and data[at] == 0xFF:
@@ -43,10 +47,10 @@ def _of_jpeg(data: bytes) -> Size | None:
     return None
 
 
-def _of_webp(data: bytes) -> Size | None:
+def _read_webp_size(data: bytes) -> Size | None:
     """Return the largest size in any chunk: canvas and picture should agree, but need not
     (https://developers.google.com/speed/webp/docs/riff_container)."""
-    sizes = [size for name, chunk in _chunks(data) if (size := _of_chunk(name, chunk))]
+    sizes = [size for name, chunk in _chunks(data) if (size := _read_chunk_size(name, chunk))]
     if not sizes:
         return None
     return max(width for width, _ in sizes), max(height for _, height in sizes)
@@ -60,16 +64,16 @@ def _chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
         at += 8 + length + length % 2
 
 
-def _of_chunk(name: bytes, chunk: bytes) -> Size | None:
+def _read_chunk_size(name: bytes, chunk: bytes) -> Size | None:
     if name == b"VP8X" and len(chunk) >= 10:
-        return _little(chunk[4:7]) + 1, _little(chunk[7:10]) + 1
+        return _read_little_endian(chunk[4:7]) + 1, _read_little_endian(chunk[7:10]) + 1
     if name == b"VP8 " and chunk[3:6] == b"\x9d\x01\x2a" and len(chunk) >= 10:
-        return _little(chunk[6:8]) & 0x3FFF, _little(chunk[8:10]) & 0x3FFF
+        return _read_little_endian(chunk[6:8]) & 0x3FFF, _read_little_endian(chunk[8:10]) & 0x3FFF
     if name == b"VP8L" and chunk[:1] == b"\x2f" and len(chunk) >= 5:
-        packed = _little(chunk[1:5])
+        packed = _read_little_endian(chunk[1:5])
         return (packed & 0x3FFF) + 1, (packed >> 14 & 0x3FFF) + 1
     return None
 
 
-def _little(value: bytes) -> int:
+def _read_little_endian(value: bytes) -> int:
     return int.from_bytes(value, "little")

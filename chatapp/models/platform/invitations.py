@@ -73,10 +73,10 @@ class Invitation(models.Model):
         return token
 
     @classmethod
-    def of(cls, token: str) -> "Invitation":
+    def get_by_token(cls, token: str) -> "Invitation":
         """Return the invitation with this token. Raises `Refused` if it can't be used."""
-        found = cls.objects.select_related("made_by", "group").filter(token_hash=_hash(token))
-        invitation = found.first()
+        invitations = cls.objects.select_related("made_by", "group").filter(token_hash=_hash(token))
+        invitation = invitations.first()
         if invitation is None:
             raise Refused(UNKNOWN)
         if problem := invitation.problem:
@@ -85,8 +85,8 @@ class Invitation(models.Model):
 
     @property
     def problem(self) -> str:
-        """Why it can't be used, as a sentence; "" if it can."""
-        if Installation.this().signup == Installation.SignUp.CLOSED:
+        """The reason why it can't be used, as a sentence; "" if it can."""
+        if Installation.load().signup == Installation.SignUp.CLOSED:
             return CLOSED
         if self.revoked_at:
             return REVOKED

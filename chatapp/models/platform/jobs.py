@@ -76,12 +76,12 @@ class Job(models.Model):
 
     @property
     def percent(self) -> int | None:
-        """How much is done; None if nobody knows."""
+        """The percentage that is done; None if nobody knows."""
         return min(100, 100 * self.done // self.total) if self.total else None
 
     @property
     def progress(self) -> dict[str, object]:
-        """What a page that shows the job asks for every second (static/js/job-progress.js)."""
+        """The answer to a page that shows the job, every second (static/js/job-progress.js)."""
         return {"percent": self.percent, "state": self.state, "has_ended": not self.is_unended}
 
     def advance(self, **fields: object) -> None:
@@ -147,7 +147,9 @@ class Job(models.Model):
 J = TypeVar("J", bound=Job)
 
 
-def free(kind: type[J], process: uuid.UUID, served: Collection[int] = ()) -> models.QuerySet[J]:
+def find_free(
+    kind: type[J], process: uuid.UUID, served: Collection[int] = ()
+) -> models.QuerySet[J]:
     """Return the jobs that `process` may run: no other living process does.
 
     `served` are the people for whom it runs a job already.
@@ -158,14 +160,14 @@ def free(kind: type[J], process: uuid.UUID, served: Collection[int] = ()) -> mod
     return unended.filter(is_left).exclude(user__in=served).order_by("created_at", "pk")
 
 
-def run_by(kind: type[J], process: uuid.UUID) -> models.QuerySet[J]:
+def find_running(kind: type[J], process: uuid.UUID) -> models.QuerySet[J]:
     """Return the jobs that `process` runs."""
     return kind._default_manager.filter(state=JobState.RUNNING, run_by=process)
 
 
 def claim(kind: type[J], process: uuid.UUID, served: Collection[int] = ()) -> J | None:
     """Make the oldest free job run in this process and return it, or None."""
-    waiting = free(kind, process, served)
+    waiting = find_free(kind, process, served)
     if not waiting.exists():  # without a transaction, which on SQLite keeps others from writing
         return None
     with transaction.atomic():

@@ -5,10 +5,10 @@ from hashlib import sha256
 from django.core.exceptions import ValidationError
 from django.db import models
 
-from chatapp.models.platform.image_sizes import size_of
-from chatapp.upstream.wire.images import Image, media_type_of
+from chatapp.models.platform.image_sizes import read_size
+from chatapp.upstream.wire.images import Image, detect_media_type
 
-ONLY = 1  # the primary key of the one row
+SINGLETON_PK = 1  # the primary key of the one row
 MEDIA_TYPES = ("image/png", "image/jpeg", "image/webp")
 MAX_BYTES = 256 * 1024
 MAX_PIXELS = 1024  # per side
@@ -29,7 +29,7 @@ class Logo(models.Model):
 
     @property
     def version(self) -> str:
-        return version_of(bytes(self.data))
+        return hash_logo(bytes(self.data))
 
     @classmethod
     def replace(cls, image: Image | None) -> str:
@@ -38,19 +38,19 @@ class Logo(models.Model):
             cls.objects.all().delete()
             return ""
         fields = {"media_type": image.media_type, "data": image.data}
-        cls.objects.update_or_create(pk=ONLY, defaults=fields)
-        return version_of(image.data)
+        cls.objects.update_or_create(pk=SINGLETON_PK, defaults=fields)
+        return hash_logo(image.data)
 
 
-def logo_of(data: bytes) -> Image:
+def parse_logo(data: bytes) -> Image:
     """Return an uploaded file as an image. Raises `ValidationError`.
 
     SVG is refused, because it can contain scripts.
     """
     if len(data) > MAX_BYTES:
         raise ValidationError(TOO_LARGE)
-    media_type = media_type_of(data)
-    size = size_of(media_type, data)
+    media_type = detect_media_type(data)
+    size = read_size(media_type, data)
     if media_type not in MEDIA_TYPES or size is None:
         raise ValidationError(NO_IMAGE)
     if max(size) > MAX_PIXELS:
@@ -58,5 +58,5 @@ def logo_of(data: bytes) -> Image:
     return Image(media_type, data)
 
 
-def version_of(data: bytes) -> str:
+def hash_logo(data: bytes) -> str:
     return sha256(data).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""What an upstream's settings say about the parameters that people set for their chats."""
+"""The settings of an upstream for the parameters that people set for their chats."""
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
@@ -7,7 +7,7 @@ from typing import Self
 from django.db import models, transaction
 from django.utils import timezone
 
-from chatapp.upstream.wire.parameter_rules import Rules, merged_rules
+from chatapp.upstream.wire.parameter_rules import Rules, merge_rules
 
 MAX_REFUSING = 1000  # models
 MAX_REFUSED = 50  # fields of a model
@@ -26,7 +26,7 @@ class ParameterSettings(models.Model):
 
     def rules_for(self, model: str) -> Rules:
         """Return the rules of a model, over those of all models."""
-        return merged_rules(self._rules.get("", {}), self._rules.get(model, {}))
+        return merge_rules(self._rules.get("", {}), self._rules.get(model, {}))
 
     @property
     def _rules(self) -> Mapping[str, Rules]:
@@ -53,16 +53,18 @@ class ParameterSettings(models.Model):
         """Note on this object that a model refused fields; `remember_refusals` stores it."""
         before = self.refusals.get(model, {})
         now = timezone.now().isoformat()
-        known = {**before, **{field: now for field in fields if field not in before}}
-        others = {one: refused for one, refused in self.refusals.items() if one != model}
-        changed = {**others, model: dict(list(known.items())[-MAX_REFUSED:])}
+        times_by_field = {**before, **{field: now for field in fields if field not in before}}
+        others = {
+            model_id: refused for model_id, refused in self.refusals.items() if model_id != model
+        }
+        changed = {**others, model: dict(list(times_by_field.items())[-MAX_REFUSED:])}
         self.parameter_refusals = dict(list(changed.items())[-MAX_REFUSING:])
 
     @classmethod
     def remember_refusals(cls, pk: int, model: str, fields: Collection[str]) -> None:
         """Remember that a model has refused fields, for all processes."""
         with transaction.atomic():
-            for upstream in cls._with_refusals(pk):
+            for upstream in cls._lock_parameter_refusals(pk):
                 upstream.learn_refusals(model, fields)
                 upstream.save(update_fields=["parameter_refusals"])
 
@@ -70,18 +72,22 @@ class ParameterSettings(models.Model):
     def forget_refusals(cls, pk: int, model: str, field: str) -> None:
         """Forget that a model has refused a field."""
         with transaction.atomic():
-            for upstream in cls._with_refusals(pk):
-                left = {
-                    one: {name: at for name, at in fields.items() if (one, name) != (model, field)}
-                    for one, fields in upstream.refusals.items()
+            for upstream in cls._lock_parameter_refusals(pk):
+                remaining = {
+                    model_id: {
+                        name: at
+                        for name, at in fields.items()
+                        if (model_id, name) != (model, field)
+                    }
+                    for model_id, fields in upstream.refusals.items()
                 }
                 upstream.parameter_refusals = {
-                    one: fields for one, fields in left.items() if fields
+                    model_id: fields for model_id, fields in remaining.items() if fields
                 }
                 upstream.save(update_fields=["parameter_refusals"])
 
     @classmethod
-    def _with_refusals(cls, pk: int) -> models.QuerySet[Self]:
+    def _lock_parameter_refusals(cls, pk: int) -> models.QuerySet[Self]:
         """Return the upstream, locked, if it exists."""
-        found = cls._default_manager.select_for_update().filter(pk=pk)
-        return found.only("parameter_refusals").order_by()
+        rows = cls._default_manager.select_for_update().filter(pk=pk)
+        return rows.only("parameter_refusals").order_by()

@@ -3,8 +3,8 @@
 Every process updates its row about once a second: its heartbeat. A heartbeat's time is only ever
 compared with earlier ones of the same process, because the clock of a host or of the database may
 be set while replies stream. The observer measures by its own clock how long a process has been
-silent, see `Silences`. A reply names the process that streams it; if
-that process has no row any more, nobody streams it.
+silent, see `HeartbeatMonitor`. A reply names the process that streams it; if that process has no
+row any more, nobody streams it.
 """
 
 import os
@@ -20,11 +20,11 @@ from django.db.models.functions import Now
 
 EXPIRY_SECONDS = 4.0  # without a heartbeat, after which a process counts as dead
 
-Beats = Mapping[uuid.UUID, datetime]  # the last heartbeat of each process, by its id
+Heartbeats = Mapping[uuid.UUID, datetime]  # the last heartbeat of each process, by its id
 
 
-class Silences:
-    """How long each process has been silent, by the monotonic clock of one observer.
+class HeartbeatMonitor:
+    """Measures the silence of each process, by the monotonic clock of one observer.
 
     Moments are seconds of that clock.
     """
@@ -32,7 +32,7 @@ class Silences:
     def __init__(self) -> None:
         self._heard: dict[uuid.UUID, tuple[datetime, float]] = {}
 
-    def dead(self, beats: Beats, now: float, since: float) -> Beats:
+    def find_dead(self, beats: Heartbeats, now: float, since: float) -> Heartbeats:
         """Return the processes that were silent for too long while the database was answering.
 
         `since` is the moment from which on it has been answering.
@@ -50,21 +50,25 @@ class Silences:
 
 
 class ProcessQuerySet(models.QuerySet["Process"]):
-    def beats(self) -> Beats:
+    def read_heartbeats(self) -> Heartbeats:
         return dict(self.values_list("pk", "seen_at"))
 
-    def forget(self, dead: Beats) -> None:
+    def forget(self, dead: Heartbeats) -> None:
         """Delete the rows of these processes, except those that have sent a heartbeat since."""
         with transaction.atomic(self.db):
-            found = self.filter(pk__in=dead).select_for_update(skip_locked=True)
-            silent = [process.pk for process in found if process.seen_at == dead[process.pk]]
+            processes = self.filter(pk__in=dead).select_for_update(skip_locked=True)
+            silent = [process.pk for process in processes if process.seen_at == dead[process.pk]]
             self.filter(pk__in=silent).delete()
 
-    def forget_those_that_died_here(self) -> None:
+    def forget_dead_on_this_host(self) -> None:
         """Delete the rows of processes of this host and namespace whose pid no longer exists."""
-        here = self.filter(place=_place())
-        gone = [process.pk for process in here if process.pid == os.getpid() or not process.runs]
-        self.filter(pk__in=gone).delete()
+        local_processes = self.filter(place=_describe_host())
+        dead_keys = [
+            process.pk
+            for process in local_processes
+            if process.pid == os.getpid() or not process.runs
+        ]
+        self.filter(pk__in=dead_keys).delete()
 
 
 class Process(models.Model):
@@ -86,9 +90,9 @@ class Process(models.Model):
         return f"process {self.pid} on {self.place.partition(' ')[0]}"
 
     @classmethod
-    def here(cls, *, is_alone: bool) -> "Process":
+    def current(cls, *, is_alone: bool) -> "Process":
         """Return a row for this process, not stored yet."""
-        return cls(place=_place(), pid=os.getpid(), is_alone=is_alone)
+        return cls(place=_describe_host(), pid=os.getpid(), is_alone=is_alone)
 
     @property
     def runs(self) -> bool:
@@ -99,7 +103,7 @@ class Process(models.Model):
             return True
         return False
 
-    def beat(self) -> bool:
+    def record_heartbeat(self) -> bool:
         """Record a heartbeat; return whether others had deleted the row meanwhile."""
         if Process.objects.filter(pk=self.pk).update(seen_at=Now()):
             return False
@@ -108,7 +112,7 @@ class Process(models.Model):
         return True
 
 
-def _place() -> str:
+def _describe_host() -> str:
     """Return the host's name and its pid namespace, if it has one."""
     namespace = ""
     with suppress(OSError):

@@ -26,11 +26,11 @@ class Suggestion(models.Model):
         return self.text
 
     @classmethod
-    def shown(cls) -> list[str]:
-        return [one.text for one in _SHOWN.all()]
+    def list_visible(cls) -> list[str]:
+        return [suggestion.text for suggestion in _VISIBLE.all()]
 
     @classmethod
-    def stored(cls) -> list[str]:
+    def list_all(cls) -> list[str]:
         """Return the texts of all suggestions in order, even of those that are not shown."""
         return list(cls.objects.values_list("text", flat=True))
 
@@ -42,4 +42,4 @@ class Suggestion(models.Model):
         Suggestion.objects.bulk_create(rows)
 
 
-_SHOWN = Query(lambda: Suggestion.objects.only("text")[: Suggestion.MAX_SHOWN])
+_VISIBLE = Query(lambda: Suggestion.objects.only("text")[: Suggestion.MAX_SHOWN])

@@ -7,15 +7,15 @@ from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 
-from chatapp.db.secrets import SecretField, Unreadable
+from chatapp.db.secrets import SecretField, UnreadableSecret
 from chatapp.db.statements import Query
 from chatapp.models.accounts.access_rules import server_is_open
 from chatapp.models.accounts.users import User
-from chatapp.models.platform.addresses import http_parts, names_an_account
+from chatapp.models.platform.addresses import names_an_account, parse_http_url
 
 
 def validate_tool_url(value: str) -> None:
-    parts = http_parts(value)
+    parts = parse_http_url(value)
     if parts is None or parts.fragment:
         raise ValidationError("That isn't a valid tool server URL. Example: https://host/mcp")
     if names_an_account(parts):
@@ -110,8 +110,8 @@ class ToolServer(models.Model):
 
     @property
     def secret_problem(self) -> str:
-        """Why its stored secrets can't be used, or ""."""
-        if not isinstance(self.secrets, Unreadable):
+        """The reason why its stored secrets can't be used, or ""."""
+        if not isinstance(self.secrets, UnreadableSecret):
             return ""
         return (
             f"The headers or environment of the tool server {self.name} can't be read, because "

@@ -6,7 +6,7 @@ from datetime import timedelta
 from django.db import models
 from django.utils import timezone
 
-from chatapp.models.platform.calendar import day_of
+from chatapp.models.platform.calendar import get_day
 from chatapp.models.platform.upstreams import Upstream
 from chatapp.upstream.wire.errors import NOT_OF_UPSTREAM, ErrorKind
 from chatapp.upstream.wire.reply import Ending
@@ -24,18 +24,18 @@ OUTAGES = (  # kinds that don't depend on the request
 
 class UpstreamFailureQuerySet(models.QuerySet["UpstreamFailure"]):
     def since(self, days: int) -> "UpstreamFailureQuerySet":
-        """Those of the last `days` days, including today."""
-        today = day_of(timezone.now())
+        """Return the failures of the last `days` days, including today."""
+        today = get_day(timezone.now())
         return self.filter(day__gt=today - timedelta(days=days))
 
-    def of_now(self) -> "list[UpstreamFailure]":
+    def find_current(self) -> "list[UpstreamFailure]":
         """The latest failure of each enabled upstream that probably can't serve anybody now."""
         since = timezone.now() - FAILING_FOR
-        found = self.filter(last_at__gt=since, kind__in=OUTAGES, upstream__enabled=True).exclude(
+        outages = self.filter(last_at__gt=since, kind__in=OUTAGES, upstream__enabled=True).exclude(
             upstream__connected_at__gt=models.F("last_at")
         )
-        with_names = found.select_related("upstream").defer("upstream__api_key")
-        latest = {one.upstream_id: one for one in with_names.order_by("last_at")}
+        with_names = outages.select_related("upstream").defer("upstream__api_key")
+        latest = {failure.upstream_id: failure for failure in with_names.order_by("last_at")}
         return list(latest.values())
 
 
@@ -66,7 +66,7 @@ class UpstreamFailure(models.Model):
         return f"{self.count} times {self.kind} on {self.day}"
 
     @classmethod
-    def count_one(cls, upstream: int, kind: str) -> None:
+    def count_failure(cls, upstream: int, kind: str) -> None:
         """Count a reply that failed now, unless the upstream was not the cause.
 
         Call it in the transaction that saves the reply.
@@ -74,7 +74,7 @@ class UpstreamFailure(models.Model):
         if kind in NOT_OF_UPSTREAM:
             return
         now = timezone.now()
-        key = {"upstream_id": upstream, "day": day_of(now), "kind": kind}
+        key = {"upstream_id": upstream, "day": get_day(now), "kind": kind}
         cls.objects.get_or_create(**key, defaults={"last_at": now})
         cls.objects.filter(**key).update(count=models.F("count") + 1, last_at=now)
 

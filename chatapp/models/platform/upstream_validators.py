@@ -3,14 +3,14 @@
 from django.core.exceptions import ValidationError
 
 from chatapp.models.accounts.access_rules import MAX_MODEL_LENGTH
-from chatapp.models.platform.addresses import http_parts, names_an_account
+from chatapp.models.platform.addresses import names_an_account, parse_http_url
 from chatapp.upstream.wire.decoder import MAX_CHOICES
 from chatapp.upstream.wire.dialects import RESERVED_PARAMETERS
 
 
 def validate_base_url(value: str) -> None:
     """Check a base URL. Django's validator would reject the host names of private networks."""
-    parts = http_parts(value)
+    parts = parse_http_url(value)
     if parts is None or parts.query or parts.fragment:
         raise ValidationError("That isn't a valid base URL. Example: https://host/v1")
     if names_an_account(parts):
@@ -33,7 +33,7 @@ def validate_offered_models(value: str) -> None:
             raise ValidationError(
                 f"“{line.strip()[:80]}” isn't a model and its name. Example: gpt-4o = The quick one"
             )
-        if any(len(one) > MAX_MODEL_LENGTH for one in model.split()):
+        if any(len(model_id) > MAX_MODEL_LENGTH for model_id in model.split()):
             raise ValidationError(
                 f"The id “{model[:80]}…” is longer than {MAX_MODEL_LENGTH} characters."
             )

@@ -12,7 +12,7 @@ from django.db import models
 from django.db.models import Exists
 from django.utils.functional import cached_property
 
-from chatapp.db.secrets import SecretField, Unreadable
+from chatapp.db.secrets import SecretField, UnreadableSecret
 from chatapp.db.statements import Query
 from chatapp.models.accounts.access_rules import (
     NOT_YOURS,
@@ -35,25 +35,25 @@ from chatapp.models.refusals import Refused
 from chatapp.upstream.wire.chat_parameters import (
     FIELDS,
     MAX_OUTPUT,
-    MERGED,
+    MERGEABLE_FIELDS,
     as_request,
-    merged,
+    get_parameter,
+    merge_fields,
     output_limit_in,
-    parameter_of,
 )
 from chatapp.upstream.wire.composer_parameters import Controls, controls_for
 from chatapp.upstream.wire.dialects import (
     AUTO,
     DIALECTS,
     RequestOptions,
-    spelling_of,
+    find_spelling,
 )
 from chatapp.upstream.wire.gateways import Gateway, gateway_at
 from chatapp.upstream.wire.model_list import ListedModel
 from chatapp.upstream.wire.parameter_rules import (
-    Bounded,
-    bounded,
-    merged_rules,
+    BoundedParameters,
+    apply_rules,
+    merge_rules,
     without_refused,
 )
 from chatapp.upstream.wire.spellings import Spelling
@@ -156,14 +156,14 @@ class Upstream(ImageSettings, ContextSettings, ConcessionSettings, ParameterSett
         return self.name
 
     @staticmethod
-    def offering(choice: ModelChoice, person: int) -> "Upstream":
+    def get_for_choice(choice: ModelChoice, person: int) -> "Upstream":
         """Return the upstream of a model that is offered to the person with this primary key.
 
         Raises `Refused` if it is disabled, doesn't offer the model, or isn't open to the person.
         """
         upstream = _ENABLED.first(choice.name, person, choice.upstream)
-        named = upstream.named_models if upstream else ()
-        if upstream is None or (named and choice.name not in named):
+        named_models = upstream.named_models if upstream else ()
+        if upstream is None or (named_models and choice.name not in named_models):
             raise Refused(NOT_OFFERED)
         if not vars(upstream)["is_open"]:
             raise Refused(NOT_YOURS)
@@ -187,9 +187,9 @@ class Upstream(ImageSettings, ContextSettings, ConcessionSettings, ParameterSett
     @classmethod
     def put_in_order(cls, pks: Sequence[int]) -> None:
         """Show their models in this order, and after them those of all others."""
-        known = {upstream.pk: upstream for upstream in cls.objects.defer("api_key")}
-        first = [known.pop(pk) for pk in pks if pk in known]
-        in_order = [*first, *known.values()]
+        upstreams_by_key = {upstream.pk: upstream for upstream in cls.objects.defer("api_key")}
+        first = [upstreams_by_key.pop(pk) for pk in pks if pk in upstreams_by_key]
+        in_order = [*first, *upstreams_by_key.values()]
         for position, upstream in enumerate(in_order):
             upstream.position = position
         cls.objects.bulk_update(in_order, ["position"])
@@ -198,75 +198,83 @@ class Upstream(ImageSettings, ContextSettings, ConcessionSettings, ParameterSett
     def named_models(self) -> Mapping[str, str]:
         """The models that the administrator listed, in that order, each with its display name or
         "". Empty if all models that the upstream lists are offered."""
-        return _named_in(self.offered_models)
+        return _parse_offered_models(self.offered_models)
 
     @property
     def display_names(self) -> Mapping[str, str]:
-        """What an administrator calls its models, by id."""
+        """The names that an administrator gave its models, by id."""
         listed = ((model, name) for model, name in self.named_models.items() if name)
         return {**(self.model_names or {}), **dict(listed)}
 
     @property
     def descriptions(self) -> Mapping[str, str]:
-        """What an administrator says about its models, by id."""
+        """The descriptions that an administrator gave its models, by id."""
         return self.model_descriptions or {}
 
-    def bounded_for(self, model: str, wanted: Mapping[str, object]) -> Bounded:
+    def bound_parameters(
+        self, model: str, chat_parameters: Mapping[str, object]
+    ) -> BoundedParameters:
         """Return what is sent to a model of the parameters that a chat sets, and why it differs.
 
         What an administrator sets for all requests is a default for people, except a maximum
         output, which bounds theirs, and parameters that have no control of their own.
         """
-        most = output_limit_in(self.parameters)
-        rules = merged_rules(
-            {"max_output_tokens": {"max": most}} if most else {}, self.rules_for(model)
+        max_output = output_limit_in(self.parameters)
+        rules = merge_rules(
+            {"max_output_tokens": {"max": max_output}} if max_output else {}, self.rules_for(model)
         )
-        result = bounded(wanted, rules, given=self.parameters)
+        result = apply_rules(chat_parameters, rules, common_parameters=self.parameters)
         return without_refused(result, self._spelling, self.refused_by(model))
 
-    def parameters_for(self, model: str, wanted: Mapping[str, object]) -> dict[str, object]:
+    def parameters_for(
+        self, model: str, chat_parameters: Mapping[str, object]
+    ) -> dict[str, object]:
         """Return the parameters of a request to a model, for the parameters that a chat sets.
 
         What the model is known to refuse is left out, or spelled in another way.
         """
-        sent = self.bounded_for(model, wanted).parameters
-        fields = as_request(sent, self._spelling, self.refused_by(model))
-        replaced = {field for name in sent for field in FIELDS.get(name, ())} - MERGED
-        if sent.get("logprobs") is False:
+        sent_parameters = self.bound_parameters(model, chat_parameters).parameters
+        fields = as_request(sent_parameters, self._spelling, self.refused_by(model))
+        replaced = {
+            field for name in sent_parameters for field in FIELDS.get(name, ())
+        } - MERGEABLE_FIELDS
+        if sent_parameters.get("logprobs") is False:
             replaced.add("top_logprobs")
-        kept = {name: value for name, value in self.parameters.items() if name not in replaced}
-        return merged(kept, fields)
+        own_parameters = {
+            name: value for name, value in self.parameters.items() if name not in replaced
+        }
+        return merge_fields(own_parameters, fields)
 
     def controls_for(self, model: ListedModel) -> Controls:
         """Return which parameters the composer has controls for with this model."""
         common, own = self._rules.get("", {}), self._rules.get(model.id, {})
-        spelling = _spelling_at(self.base_url, self.dialect)
+        spelling = _find_spelling(self.base_url, self.dialect)
         refused = self.refused_by(model.id)
         return controls_for(model, common, own, spelling, refused, self.parameters)
 
-    def output_limit_for(self, model: str, wanted: Mapping[str, object]) -> int | None:
+    def output_limit_for(self, model: str, chat_parameters: Mapping[str, object]) -> int | None:
         """Return how many tokens a request lets a model write over all choices, if it says so."""
-        options = RequestOptions(parameters=self.parameters_for(model, wanted))
-        most = output_limit_in(options.parameters)
-        return most * options.choices if most else None
+        options = RequestOptions(parameters=self.parameters_for(model, chat_parameters))
+        max_output = output_limit_in(options.parameters)
+        return max_output * options.choices if max_output else None
 
     def output_bounds_for(self, model: str) -> tuple[int, int, int]:
         """Return the maximum output of an answer if a chat sets none, and the least and the most
         that it can set, in tokens. 0 if none is sent."""
         is_known = model in self.refusals or model in (self.model_parameters or {})
-        return self._output_bounds_of(model) if is_known else self._common_output_bounds
+        return self._compute_output_bounds(model) if is_known else self._common_output_bounds
 
     @cached_property
     def _common_output_bounds(self) -> tuple[int, int, int]:
         """The bounds of models about which nothing else is known. Lists have hundreds of them."""
-        return self._output_bounds_of("")
+        return self._compute_output_bounds("")
 
-    def _output_bounds_of(self, model: str) -> tuple[int, int, int]:
-        usual, least, most = (
-            output_limit_in(self.parameters_for(model, wanted)) or 0
-            for wanted in ({}, {"max_output_tokens": 1}, {"max_output_tokens": MAX_OUTPUT})
+    def _compute_output_bounds(self, model: str) -> tuple[int, int, int]:
+        usual, least, max_output = (
+            output_limit_in(self.parameters_for(model, chat_parameters)) or 0
+            for chat_parameters in ({}, {"max_output_tokens": 1}, {"max_output_tokens": MAX_OUTPUT})
         )
-        return usual, least, most
+        return usual, least, max_output
 
     def output_field_for(self, model: str) -> str:
         """Return the field that limits the output of a model."""
@@ -276,12 +284,12 @@ class Upstream(ImageSettings, ContextSettings, ConcessionSettings, ParameterSett
     def has_other_names(self, model: str, fields: Collection[str]) -> bool:
         """Whether all these fields, which the model refused, can be sent by another name."""
         left = set(self._spelling.output) - set(self.refused_by(model))
-        return bool(left) and all(parameter_of(one) == "max_output_tokens" for one in fields)
+        return bool(left) and all(get_parameter(field) == "max_output_tokens" for field in fields)
 
     @property
     def _spelling(self) -> Spelling:
-        """How it spells parameters; the name that an administrator uses comes first."""
-        spelling = _spelling_at(self.base_url, self.dialect)
+        """The spelling of its parameters; the name that an administrator uses comes first."""
+        spelling = _find_spelling(self.base_url, self.dialect)
         used = [name for name in spelling.output if name in self.parameters]
         return replace(spelling, output=tuple(dict.fromkeys((*used, *spelling.output))))
 
@@ -296,8 +304,8 @@ class Upstream(ImageSettings, ContextSettings, ConcessionSettings, ParameterSett
 
     @property
     def secret_problem(self) -> str:
-        """Why its key can't be used, or ""."""
-        if not isinstance(self.api_key, Unreadable):
+        """The reason why its key can't be used, or ""."""
+        if not isinstance(self.api_key, UnreadableSecret):
             return ""
         return (
             f"The key of {self.name} can't be read, because SECRET_KEY has changed since it was "
@@ -332,11 +340,11 @@ class Upstream(ImageSettings, ContextSettings, ConcessionSettings, ParameterSett
         """
         is_demo = models.Q(from_environment=True, name=DEMO)
         demo = cls.objects.filter(is_demo, enabled=True)
-        found = demo.first()
-        if not found or cls.objects.filter(~is_demo, enabled=True).count() != 1:
+        enabled_demo = demo.first()
+        if not enabled_demo or cls.objects.filter(~is_demo, enabled=True).count() != 1:
             return None
         demo.update(enabled=False)
-        return found
+        return enabled_demo
 
 
 # Prepared: saves 1.2 ms of each turn.
@@ -361,8 +369,8 @@ _ALL_ENABLED = Query(
 
 
 @lru_cache(maxsize=64)  # each chat page asks once per model
-def _spelling_at(base_url: str, dialect: str) -> Spelling:
-    return spelling_of(dialect, urlsplit(base_url).hostname or "")
+def _find_spelling(base_url: str, dialect: str) -> Spelling:
+    return find_spelling(dialect, urlsplit(base_url).hostname or "")
 
 
 @lru_cache(maxsize=64)
@@ -371,9 +379,9 @@ def gateway_for(base_url: str) -> Gateway:
 
 
 @lru_cache(maxsize=64)  # each thread page asks once per reply
-def _named_in(lines: str) -> Mapping[str, str]:
-    named: dict[str, str] = {}
+def _parse_offered_models(lines: str) -> Mapping[str, str]:
+    names_by_model: dict[str, str] = {}
     for line in lines.splitlines():
         models, _, name = line.partition("=")
-        named |= dict.fromkeys(models.split(), name.strip())
-    return MappingProxyType(named)
+        names_by_model |= dict.fromkeys(models.split(), name.strip())
+    return MappingProxyType(names_by_model)

@@ -17,7 +17,7 @@ from chatapp.models.refusals import Refused
 
 MAX_REASON_LENGTH = 500  # characters
 LIVING = models.Q(ended_at=None)
-KEPT = "This is under a legal hold, and can't be erased until the hold is ended."
+UNDER_HOLD = "This is under a legal hold, and can't be erased until the hold is ended."
 ERASED_MEANWHILE = "This account has been erased in the meantime. There is nothing to hold."
 NOT_THEIRS = "This person has no chat with this ID."
 HELD_ALREADY = "There is already a legal hold on this. End that one first."
@@ -28,7 +28,7 @@ class UnderLegalHold(Refused):
     """A legal hold keeps this from being erased."""
 
     def __init__(self) -> None:
-        super().__init__(KEPT)
+        super().__init__(UNDER_HOLD)
 
 
 def only_ended(collector: Any, field: Any, holds: Any, using: str) -> None:
@@ -84,7 +84,7 @@ class LegalHold(models.Model):
     @transaction.atomic
     def begin(cls, person: User, conversation: UUID | None, reason: str, by: User) -> Self:
         """Set a hold; None as the conversation holds all of the person's data. Raises `Refused`."""
-        if not lock([person.pk]):
+        if not lock_people([person.pk]):
             raise Refused(ERASED_MEANWHILE)
         if conversation and not person.conversations.filter(pk=conversation).exists():
             raise Refused(NOT_THEIRS)
@@ -101,7 +101,7 @@ class LegalHold(models.Model):
             raise Refused(NO_HOLD)
 
 
-def lock(people: list[int]) -> list[int]:
+def lock_people(people: list[int]) -> list[int]:
     """Lock these people's rows until the transaction ends, so that nobody sets a hold on them.
 
     Return the ids of those who exist.
@@ -115,7 +115,7 @@ def refuse_held(person: int, conversation: UUID | None = None) -> None:
 
     Call it in the transaction that deletes.
     """
-    lock([person])
+    lock_people([person])
     living = LegalHold.objects.living().filter(user=person)
     if conversation:
         living = living.filter(models.Q(conversation=None) | models.Q(conversation=conversation))

@@ -58,11 +58,11 @@ class ReviewPolicy(models.Model):
     @classmethod
     def at(cls, moment: datetime) -> "ReviewPolicy":
         """Return the policy of a conversation that began at this moment."""
-        return held_at(cls.timeline(), moment)
+        return find_policy_at(cls.timeline(), moment)
 
 
-def held_at(timeline: Sequence[ReviewPolicy], moment: datetime) -> ReviewPolicy:
-    return next(one for one in timeline if one.begins_at <= moment)
+def find_policy_at(timeline: Sequence[ReviewPolicy], moment: datetime) -> ReviewPolicy:
+    return next(policy for policy in timeline if policy.begins_at <= moment)
 
 
 # Prepared: saves 0.13 ms of each chat page.

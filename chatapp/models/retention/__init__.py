@@ -1,4 +1,4 @@
-"""How long data is kept, and deleting what is due, from the database's files, too.
+"""The retention of data: periods, and the deletion of what is due, also from database files.
 
 Imports `search`, `review` and what is below them.
 """

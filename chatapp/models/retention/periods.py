@@ -1,4 +1,4 @@
-"""How long things are kept, and what is due to be deleted.
+"""The retention periods, and the data that is due to be deleted.
 
 A conversation is deleted permanently, bypassing the trash, once nothing was asked in it for the set
 number of days, and an imported one once it has also been here for as long: even if it is pinned,
@@ -21,11 +21,11 @@ from django.utils import timezone
 
 from chatapp.models.audit import AuditDetail
 from chatapp.models.conversations.conversation import Conversation, ConversationQuerySet
-from chatapp.models.conversations.folders import is_held
+from chatapp.models.conversations.folders import is_under_legal_hold
 from chatapp.models.conversations.images import IMAGE_BYTES, ReplyImage
 from chatapp.models.conversations.messages import Message
 from chatapp.models.files.attachments import Attachment, AttachmentQuerySet
-from chatapp.models.platform.installation import ONLY, Installation
+from chatapp.models.platform.installation import SINGLETON_PK, Installation
 from chatapp.models.policies.legal_holds import LegalHold, holding
 
 MAX_DAYS = 36_500
@@ -34,7 +34,7 @@ HELD_IMAGE = ("message__conversation__user", "message__conversation")
 
 
 @dataclass(frozen=True)
-class Kind:
+class DueCount:
     """Things of one kind that are due: the number to delete, their age, and the number held."""
 
     count: int
@@ -45,19 +45,19 @@ class Kind:
 
 @dataclass(frozen=True)
 class Preview:
-    """What would be deleted now. `images` and `files` include those of `conversations`."""
+    """The data that would be deleted now. `images` and `files` include those of `conversations`."""
 
-    conversations: Kind
+    conversations: DueCount
     messages: int
     people: int
-    images: Kind
-    files: Kind  # that people attached
+    images: DueCount
+    files: DueCount  # that people attached
     bytes: int  # of the images and files
-    details: Kind
+    details: DueCount
 
     @property
     def counts(self) -> Counter[str]:
-        """The numbers under the keys of `Round.gone`."""
+        """The numbers under the keys of `RetentionRun.gone`."""
         return +Counter(
             conversations=self.conversations.count,
             messages=self.messages,
@@ -78,11 +78,11 @@ class Retention:
     @classmethod
     def now(cls) -> Self:
         names = cls.__dataclass_fields__
-        return cls(*Installation.objects.filter(pk=ONLY).values_list(*names).first() or ())
+        return cls(*Installation.objects.filter(pk=SINGLETON_PK).values_list(*names).first() or ())
 
     @transaction.atomic
     def store(self) -> Installation:
-        return Installation.objects.update_or_create(pk=ONLY, defaults=asdict(self))[0]
+        return Installation.objects.update_or_create(pk=SINGLETON_PK, defaults=asdict(self))[0]
 
     # ---- what is due, including what is held
 
@@ -92,19 +92,19 @@ class Retention:
         streaming = Message.objects.streaming().filter(conversation=models.OuterRef("pk"))
         days_ago = _ago(self.conversation_days)
         used_before = Conversation.objects.filter(updated_at__lt=days_ago, is_temporary=False)
-        return used_before.exclude(_is_new_here(days_ago)).exclude(models.Exists(streaming))
+        return used_before.exclude(_was_imported_since(days_ago)).exclude(models.Exists(streaming))
 
     def due_images(self) -> "models.QuerySet[ReplyImage]":
-        """Those due by their own age, not with their conversation."""
+        """Return the images due by their own age, not with their conversation."""
         if self.file_days is None:
             return ReplyImage.objects.none()
         return ReplyImage.objects.filter(
             message__created_at__lt=_ago(self.file_days),
             message__conversation__is_temporary=False,
-        ).exclude(_is_new_here(_ago(self.file_days), "message__conversation__"))
+        ).exclude(_was_imported_since(_ago(self.file_days), "message__conversation__"))
 
     def due_files(self) -> AttachmentQuerySet:
-        """Those due by their own age: of old prompts, and left in a draft for as long."""
+        """Return the files due by their own age: of old prompts, or left in a draft for as long."""
         if self.file_days is None:
             return Attachment.objects.none()
         old = _ago(self.file_days)
@@ -112,7 +112,7 @@ class Retention:
             conversation=models.OuterRef("message__conversation")
         )
         sent = models.Q(message__created_at__lt=old, message__conversation__is_temporary=False)
-        sent &= ~_is_new_here(old, "message__conversation__")
+        sent &= ~_was_imported_since(old, "message__conversation__")
         drafted = models.Q(message=None, created_at__lt=old)
         in_temporary = models.Q(conversation__isnull=False, conversation__is_temporary=True)
         return Attachment.objects.filter(
@@ -129,21 +129,21 @@ class Retention:
 
     # ---- what is due and not held
 
-    def going_conversations(self) -> ConversationQuerySet:
-        return self.due_conversations().exclude(is_held())
+    def deletable_conversations(self) -> ConversationQuerySet:
+        return self.due_conversations().exclude(is_under_legal_hold())
 
-    def going_images(self) -> "models.QuerySet[ReplyImage]":
+    def deletable_images(self) -> "models.QuerySet[ReplyImage]":
         return self.due_images().exclude(holding(*HELD_IMAGE))
 
-    def going_files(self) -> AttachmentQuerySet:
+    def deletable_files(self) -> AttachmentQuerySet:
         return self.due_files().exclude(_is_held_file())
 
-    def going_details(self) -> "models.QuerySet[AuditDetail]":
+    def deletable_details(self) -> "models.QuerySet[AuditDetail]":
         return self.due_details().exclude(_is_of_held_person())
 
     def preview(self) -> Preview:
         conversations = self.due_conversations()
-        going = self.going_conversations().order_by()
+        going = self.deletable_conversations().order_by()
         theirs = models.Q(message__conversation__in=conversations.order_by().values("pk"))
         by_age = models.Q(pk__in=self.due_images().values("pk"))
         images = ReplyImage.objects.filter(theirs | by_age)
@@ -154,13 +154,17 @@ class Retention:
         bytes_ = free_images.aggregate(bytes=models.Sum(IMAGE_BYTES))["bytes"] or 0
         bytes_ += free_files.aggregate(bytes=models.Sum("file__size"))["bytes"] or 0
         return Preview(
-            conversations=_kind(going, "updated_at", conversations.held()),
+            conversations=_count_due(going, "updated_at", conversations.under_legal_hold()),
             messages=Message.objects.filter(conversation__in=going.values("pk")).count(),
             people=going.aggregate(count=models.Count("user", distinct=True))["count"],
-            images=_kind(free_images, "message__created_at", images.filter(holding(*HELD_IMAGE))),
-            files=_kind(free_files, "created_at", files.filter(_is_held_file())),
+            images=_count_due(
+                free_images, "message__created_at", images.filter(holding(*HELD_IMAGE))
+            ),
+            files=_count_due(free_files, "created_at", files.filter(_is_held_file())),
             bytes=bytes_,
-            details=_kind(self.going_details(), "event__at", details.filter(_is_of_held_person())),
+            details=_count_due(
+                self.deletable_details(), "event__at", details.filter(_is_of_held_person())
+            ),
         )
 
     def _due_files_with(self, conversations: ConversationQuerySet) -> AttachmentQuerySet:
@@ -174,7 +178,7 @@ def _ago(days: int) -> datetime:
     return timezone.now() - timedelta(days=days)
 
 
-def _is_new_here(days_ago: datetime, conversation: str = "") -> models.Q:
+def _was_imported_since(days_ago: datetime, conversation: str = "") -> models.Q:
     """Whether a chat was imported since, from which its period counts: it may be years older."""
     return models.Q(**{f"{conversation}created_at__gte": days_ago}) & ~models.Q(
         **{f"{conversation}imported_from": ""}
@@ -194,8 +198,10 @@ def _is_of_held_person() -> models.Exists:
     return models.Exists(LegalHold.objects.living().filter(of_them | by_them))
 
 
-def _kind(going: "models.QuerySet[Any]", moment: str, held: "models.QuerySet[Any]") -> Kind:
-    found = going.order_by().aggregate(
+def _count_due(
+    going: "models.QuerySet[Any]", moment: str, held_rows: "models.QuerySet[Any]"
+) -> DueCount:
+    figures = going.order_by().aggregate(
         count=models.Count("pk"), oldest=models.Min(moment), newest=models.Max(moment)
     )
-    return Kind(**found, held=held.count())
+    return DueCount(**figures, held=held_rows.count())

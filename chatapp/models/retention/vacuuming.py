@@ -23,7 +23,7 @@ from chatapp.db.locks import only_one_process
 from chatapp.models.search.full_text import POSTGRESQL_INDEXES, clear_deleted
 
 LOCK = "vacuum"
-PATIENCE = "10min"  # for old readers such as a backup; after that, try again in an hour
+LOCK_TIMEOUT = "10min"  # for old readers such as a backup; after that, try again in an hour
 LAST_ERASURE = (
     "SELECT {} FROM chatapp_auditevent WHERE action = 'person.erased' "
     "ORDER BY sequence DESC LIMIT 1"
@@ -46,15 +46,15 @@ def vacuum_erased(connection: BaseDatabaseWrapper, *, is_serving: bool = False) 
     `is_serving`, a large SQLite file is left alone, since writers would wait too long.
     """
     if connection.vendor == "sqlite":
-        is_wanted, vacuum = _is_wanted_by_sqlite, _vacuum_sqlite
+        is_due, vacuum = _is_due_on_sqlite, _vacuum_sqlite
         if is_serving and is_large(connection):
             return False
     else:
-        is_wanted, vacuum = _is_wanted_by_postgresql, _vacuum_postgresql
-    if not is_wanted(connection):
+        is_due, vacuum = _is_due_on_postgresql, _vacuum_postgresql
+    if not is_due(connection):
         return False
     with only_one_process(LOCK):
-        if not is_wanted(connection):  # another process has just done it
+        if not is_due(connection):  # another process has just done it
             return False
         vacuum(connection)
     return True
@@ -75,19 +75,19 @@ def stop_vacuum(connection: BaseDatabaseWrapper) -> None:
         session.interrupt() if connection.vendor == "sqlite" else session.cancel()
 
 
-def _one(connection: BaseDatabaseWrapper, sql: str) -> object:
+def _fetch_value(connection: BaseDatabaseWrapper, sql: str) -> object:
     with connection.cursor() as cursor:
         cursor.execute(sql)
         row = cursor.fetchone()
     return row[0] if row else None
 
 
-def _is_wanted_by_sqlite(connection: BaseDatabaseWrapper) -> bool:
-    return _erasure(connection) not in (None, _one(connection, VACUUMED))
+def _is_due_on_sqlite(connection: BaseDatabaseWrapper) -> bool:
+    return _find_last_erasure(connection) not in (None, _fetch_value(connection, VACUUMED))
 
 
 def _vacuum_sqlite(connection: BaseDatabaseWrapper) -> None:
-    erasure = _erasure(connection)
+    erasure = _find_last_erasure(connection)
     clear_deleted(connection)
     with connection.cursor() as cursor:
         cursor.execute("VACUUM")
@@ -95,14 +95,17 @@ def _vacuum_sqlite(connection: BaseDatabaseWrapper) -> None:
     empty_write_ahead_log(connection, READER_SECONDS)
 
 
-def _erasure(connection: BaseDatabaseWrapper) -> int | None:
+def _find_last_erasure(connection: BaseDatabaseWrapper) -> int | None:
     """Return 28 bits that identify the last erasure, or None."""
-    mac = _one(connection, LAST_ERASURE.format("mac"))
+    mac = _fetch_value(connection, LAST_ERASURE.format("mac"))
     return int(str(mac)[:7], 16) if mac else None
 
 
-def _is_wanted_by_postgresql(connection: BaseDatabaseWrapper) -> bool:
-    erased, vacuumed = _one(connection, LAST_ERASURE.format("at")), _one(connection, LAST_VACUUM)
+def _is_due_on_postgresql(connection: BaseDatabaseWrapper) -> bool:
+    erased, vacuumed = (
+        _fetch_value(connection, LAST_ERASURE.format("at")),
+        _fetch_value(connection, LAST_VACUUM),
+    )
     return isinstance(erased, datetime) and not (
         isinstance(vacuumed, datetime) and vacuumed >= erased
     )
@@ -119,7 +122,7 @@ def _vacuum_postgresql(connection: BaseDatabaseWrapper) -> None:
     )
     ordered = sorted(tables, key=lambda table: (table == "chatapp_message", table))
     with connection.cursor() as cursor:
-        cursor.execute(f"SET lock_timeout = '{PATIENCE}'")
+        cursor.execute(f"SET lock_timeout = '{LOCK_TIMEOUT}'")
         try:
             for index in POSTGRESQL_INDEXES:
                 for unfinished in (f"{index}_ccnew", f"{index}_ccold"):

@@ -1,4 +1,4 @@
-"""What reviewers read, flag and decide, and the facets by which they find conversations.
+"""The reading, flags and decisions of reviewers, and the facets that find conversations.
 
 Imports `conversations` and what is below it.
 """

@@ -66,7 +66,7 @@ class ConversationSums(models.Model):
 class ConversationFacet(models.Model):
     """Something that is true of one of a conversation's replies, or was: facts outlive deletions.
 
-    `fact` is a kind and its value, as `of_model` and the other functions below build it.
+    `fact` is a kind and its value, as `format_model_facet` and the functions after it build it.
     """
 
     pk = models.CompositePrimaryKey("conversation", "fact")
@@ -91,70 +91,72 @@ class ConversationFacet(models.Model):
         return f"{self.fact} in {self.conversation_id}"
 
 
-def of_model(name: str) -> str:
+def format_model_facet(name: str) -> str:
     return f"model {name}"
 
 
-def of_upstream(pk: int) -> str:
+def format_upstream_facet(pk: int) -> str:
     return f"upstream {pk}"
 
 
-def of_tool(name: str) -> str:
+def format_tool_facet(name: str) -> str:
     return f"tool {name[:MAX_NAME_LENGTH]}"
 
 
-def called_tools(most: int) -> list[str]:
+def list_called_tools(limit: int) -> list[str]:
     """Return names of tools that any conversation called, which models may have made up."""
     with connection.cursor() as cursor:
-        cursor.execute(CALLED_TOOLS, [most])
-        return [fact.removeprefix(of_tool("")) for (fact,) in cursor.fetchall()]
+        cursor.execute(CALLED_TOOLS, [limit])
+        return [facet.removeprefix(format_tool_facet("")) for (facet,) in cursor.fetchall()]
 
 
-def of_ending(ending: str) -> str:
-    """Complete replies have no such fact, since almost every conversation has one."""
+def format_ending_facet(ending: str) -> str:
+    """Return the fact of an ending. Complete replies have none: almost every chat has one."""
     return f"ending {ending}"
 
 
-def of_feedback(rating: str = "") -> str:
-    """Without a rating, either one."""
+def format_feedback_facet(rating: str = "") -> str:
+    """Return the fact of a rating; without one, of any rating."""
     return f"feedback {rating}".strip()
 
 
-def of_flag(source: str = "") -> str:
-    """Without a source, any of them."""
+def format_flag_facet(source: str = "") -> str:
+    """Return the fact of a flag by this source; without one, by any source."""
     return f"flagged {source}".strip()
 
 
-def of_category(name: str) -> str:
-    """A category for which moderation flagged a message."""
+def format_category_facet(name: str) -> str:
+    """Return the fact that moderation flagged a message with this category."""
     return f"category {name[:MAX_NAME_LENGTH]}"
 
 
-def day_of(moment: datetime) -> date:
+def get_utc_day(moment: datetime) -> date:
     """Return the UTC day, as in `used_on`."""
     return moment.astimezone(UTC).date()
 
 
-class Spread(NamedTuple):
-    """How often a fact is found, and the first and last day on which it is."""
+class DayRange(NamedTuple):
+    """The number of times that a fact is found, with the first and the last day."""
 
     number: int
     since: date
     until: date
 
 
-def spreads_of(facts: Sequence[str], days: tuple[date, date], most: int) -> Mapping[str, Spread]:
-    """Return the spread of each fact between two days, counting up to `most` conversations.
+def load_day_ranges(
+    facets: Sequence[str], days: tuple[date, date], limit: int
+) -> Mapping[str, DayRange]:
+    """Return the day range of each fact between two days, counting up to `limit` conversations.
 
     A fact that is never found has `since` after `until`.
     """
-    return {fact: _spread_of(fact, days, most) for fact in facts}
+    return {facet: _load_day_range(facet, days, limit) for facet in facets}
 
 
-def _spread_of(fact: str, days: tuple[date, date], most: int) -> Spread:
-    used_on = ConversationFacet.objects.filter(fact=fact, used_on__range=days).values_list(
+def _load_day_range(facet: str, days: tuple[date, date], limit: int) -> DayRange:
+    used_on = ConversationFacet.objects.filter(fact=facet, used_on__range=days).values_list(
         "used_on", flat=True
     )
     # SQLite would read all rows to aggregate both ends; each of these reads one.
     by_day = used_on.order_by("used_on")
-    return Spread(used_on[:most].count(), by_day.first() or date.max, by_day.last() or date.min)
+    return DayRange(used_on[:limit].count(), by_day.first() or date.max, by_day.last() or date.min)

@@ -28,7 +28,7 @@ from django.dispatch import receiver
 from chatapp.db.sql_files import after_migrate, has_field, read_sql
 from chatapp.db.triggers import trigger_source
 
-SUMS, FACTS = "chatapp_conversationsums", "chatapp_conversationfact"
+SUMS, FACETS = "chatapp_conversationsums", "chatapp_conversationfact"
 AT_ONCE = 200  # conversations
 
 
@@ -66,13 +66,13 @@ def complete(using: str = DEFAULT_DB_ALIAS) -> None:
     """
     connection = connections[using]
     last: Any = None
-    while batch := _incomplete(connection, last):
+    while batch := _find_incomplete(connection, last):
         last = batch[-1]
         with transaction.atomic(using):
             _complete(connection, batch)
 
 
-def _incomplete(connection: BaseDatabaseWrapper, last: Any) -> list[Any]:
+def _find_incomplete(connection: BaseDatabaseWrapper, last: Any) -> list[Any]:
     """Return the next batch of keys, in order, as the database represents them."""
     after = "" if last is None else "AND id > %s"
     with connection.cursor() as cursor:
@@ -103,14 +103,15 @@ def _complete(connection: BaseDatabaseWrapper, keys: Sequence[Any]) -> None:
         f" ORDER BY id {stays} ON CONFLICT DO NOTHING",
         f"SELECT 1 FROM {SUMS} WHERE conversation_id {among} ORDER BY conversation_id FOR UPDATE",
         f"UPDATE {SUMS} SET is_whole = true, (used_on, replies, cost, characters) ="
-        f" (SELECT used_on, replies, cost, characters FROM ({_expected('sums', connection)})"
-        f" AS expected WHERE expected.conversation_id = {SUMS}.conversation_id)"
+        " (SELECT used_on, replies, cost, characters"
+        f" FROM ({_read_expected_sql('sums', connection)}) AS expected"
+        f" WHERE expected.conversation_id = {SUMS}.conversation_id)"
         f" WHERE conversation_id {among}",
-        f"UPDATE {FACTS} SET used_on = (SELECT used_on FROM {SUMS} AS sums"
-        f" WHERE sums.conversation_id = {FACTS}.conversation_id) WHERE conversation_id {among}",
-        f"INSERT INTO {FACTS} (conversation_id, fact, used_on)"
+        f"UPDATE {FACETS} SET used_on = (SELECT used_on FROM {SUMS} AS sums"
+        f" WHERE sums.conversation_id = {FACETS}.conversation_id) WHERE conversation_id {among}",
+        f"INSERT INTO {FACETS} (conversation_id, fact, used_on)"
         " SELECT DISTINCT expected.conversation_id, expected.fact, sums.used_on"
-        f" FROM ({_expected('facts', connection)}) AS expected JOIN {SUMS} AS sums"
+        f" FROM ({_read_expected_sql('facts', connection)}) AS expected JOIN {SUMS} AS sums"
         " ON sums.conversation_id = expected.conversation_id"
         f" WHERE expected.conversation_id {among} ON CONFLICT DO NOTHING",
     ]
@@ -120,7 +121,7 @@ def _complete(connection: BaseDatabaseWrapper, keys: Sequence[Any]) -> None:
                 cursor.execute(statement, keys)
 
 
-def _expected(what: str, connection: BaseDatabaseWrapper) -> str:
+def _read_expected_sql(what: str, connection: BaseDatabaseWrapper) -> str:
     return read_sql(__file__, f"expected_{what}", connection.vendor)
 
 
@@ -133,19 +134,21 @@ def differences() -> list[str]:
     strays = " UNION ALL ".join(
         f"SELECT conversation_id AS id FROM {table} AS stray WHERE NOT EXISTS"
         " (SELECT 1 FROM chatapp_conversation WHERE id = stray.conversation_id)"
-        for table in (SUMS, FACTS)
+        for table in (SUMS, FACETS)
     )
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT expected.conversation_id FROM ({_expected('sums', connection)}) AS expected"
+            "SELECT expected.conversation_id"
+            f" FROM ({_read_expected_sql('sums', connection)}) AS expected"
             f" LEFT JOIN {SUMS} AS kept ON kept.conversation_id = expected.conversation_id"
             " WHERE kept.is_whole IS NOT true OR kept.replies <> expected.replies"
             " OR kept.cost <> expected.cost OR kept.characters IS NULL"
             " OR kept.characters <> expected.characters OR kept.used_on <> expected.used_on"
-            f" UNION SELECT kept.conversation_id FROM {FACTS} AS kept JOIN {SUMS} AS sums"
+            f" UNION SELECT kept.conversation_id FROM {FACETS} AS kept JOIN {SUMS} AS sums"
             " ON sums.conversation_id = kept.conversation_id WHERE kept.used_on <> sums.used_on"
-            f" UNION SELECT expected.conversation_id FROM ({_expected('facts', connection)})"
-            f" AS expected WHERE NOT EXISTS (SELECT 1 FROM {FACTS} AS kept"
+            " UNION SELECT expected.conversation_id"
+            f" FROM ({_read_expected_sql('facts', connection)}) AS expected"
+            f" WHERE NOT EXISTS (SELECT 1 FROM {FACETS} AS kept"
             " WHERE kept.conversation_id = expected.conversation_id"
             f" AND kept.fact = expected.fact) UNION {strays} ORDER BY 1"
         )
@@ -155,7 +158,7 @@ def differences() -> list[str]:
 def rebuild() -> None:
     """Recompute all sums and facts, a few at a time, and delete those of deleted conversations."""
     with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
-        for table in (SUMS, FACTS):
+        for table in (SUMS, FACETS):
             cursor.execute(
                 f"DELETE FROM {table} WHERE NOT EXISTS (SELECT 1 FROM chatapp_conversation"
                 f" WHERE id = {table}.conversation_id)"

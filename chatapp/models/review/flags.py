@@ -42,12 +42,12 @@ def flagged_by(
         if among is not None:
             down = down.filter(KeyIn(among, "message__conversation_id"))
         return models.Q(models.Exists(down.filter(message__conversation=of)))
-    found = RuleFinding.objects.filter(message__deleted_at=None, conversation=of)
+    findings = RuleFinding.objects.filter(message__deleted_at=None, conversation=of)
     if source.startswith(ONE_RULE):
-        found = found.filter(rule=int(source.removeprefix(ONE_RULE)))
+        findings = findings.filter(rule=int(source.removeprefix(ONE_RULE)))
     if among is not None:
-        found = found.filter(KeyIn(among, "conversation_id"))
-    return models.Q(models.Exists(found))
+        findings = findings.filter(KeyIn(among, "conversation_id"))
+    return models.Q(models.Exists(findings))
 
 
 def moderated_as(category: str) -> models.Q:
@@ -64,16 +64,16 @@ def _any(conversation: str, among: Collection[UUID] | None) -> models.Q:
     )
 
 
-def rules_by_message(conversation: UUID) -> Mapping[UUID, list[str]]:
+def load_rules_by_message(conversation: UUID) -> Mapping[UUID, list[str]]:
     """Return the names of the rules that matched, by message, for one conversation."""
-    found = RuleFinding.objects.filter(conversation=conversation).order_by("rule__name")
+    findings = RuleFinding.objects.filter(conversation=conversation).order_by("rule__name")
     names: dict[UUID, list[str]] = {}
-    for pk, name in found.values_list("message", "rule__name"):
+    for pk, name in findings.values_list("message", "rule__name"):
         names.setdefault(pk, []).append(name)
     return names
 
 
-def rules_of(conversations: Iterable[UUID]) -> Mapping[UUID, list[str]]:
+def load_rules_by_conversation(conversations: Iterable[UUID]) -> Mapping[UUID, list[str]]:
     """Return the names of the rules that matched, by conversation; deleted messages don't count."""
     names: dict[UUID, list[str]] = {}
     flagged = (

@@ -14,13 +14,13 @@ from django.db import models, transaction
 
 from chatapp.models.billing.usage import Usage
 from chatapp.models.conversations.conversation import Conversation
-from chatapp.models.conversations.messages import Message, texts_of
+from chatapp.models.conversations.messages import Message, get_texts
 from chatapp.models.review.readable import may_be_flagged
 from chatapp.models.review.rules import ReviewRule, RuleFinding, RuleInput, UnjudgedMessage
 
 JUDGED_AT_ONCE = 20
-TRIED_ON = 100  # conversations
-TRIED_SECONDS = 5.0
+MAX_TRIAL_CONVERSATIONS = 100  # conversations
+TRIAL_SECONDS = 5.0
 
 
 def await_judging(messages: Sequence[Message]) -> None:
@@ -45,24 +45,24 @@ def judge_some() -> int:
     waiting = list(UnjudgedMessage.objects.order_by()[:JUDGED_AT_ONCE])
     if not waiting:
         return 0
-    keys = [one.pk for one in waiting]
+    keys = [queued_message.pk for queued_message in waiting]
     rules = _active_rules()
     judged = Message.objects.filter(may_be_flagged("conversation"), pk__in=keys)
     messages = judged.defer("logprobs", "extras_record")
-    found = list(_findings(rules, messages))
+    findings = list(_findings(rules, messages))
     with transaction.atomic():
         # Replace the findings of messages that were saved again.
         RuleFinding.objects.filter(rule__in=rules, message__in=keys).delete()
-        RuleFinding.objects.bulk_create(found, ignore_conflicts=True)
+        RuleFinding.objects.bulk_create(findings, ignore_conflicts=True)
         UnjudgedMessage.objects.filter(pk__in=keys).delete()
     return len(keys)
 
 
 def _findings(rules: Sequence[ReviewRule], messages: Iterable[Message]) -> Iterator[RuleFinding]:
     """Apply to each message the rules that are older than it."""
-    for message, given in _inputs_of(messages, rules):
+    for message, rule_input in _build_inputs(messages, rules):
         for rule in rules:
-            if rule.begins_at <= message.created_at and rule.finds(given):
+            if rule.begins_at <= message.created_at and rule.finds(rule_input):
                 yield RuleFinding(
                     rule=rule, message=message, conversation_id=message.conversation_id
                 )
@@ -70,40 +70,45 @@ def _findings(rules: Sequence[ReviewRule], messages: Iterable[Message]) -> Itera
 
 @dataclass
 class Trial:
-    """What a rule would have flagged in the newest of some conversations."""
+    """The conversations that a rule would have flagged among the newest."""
 
     conversations: int = 0  # number that it was tried on
     flagged: list[UUID] = field(default_factory=list)
     is_cut: bool = False  # ended by the time limit
 
 
-def tried(rule: ReviewRule, conversations: "models.QuerySet[Conversation]") -> Trial:
+def try_rule(rule: ReviewRule, conversations: "models.QuerySet[Conversation]") -> Trial:
     """Try a rule on the newest conversations, for a few seconds at most. Stores nothing."""
     trial = Trial()
-    ends_at = time.monotonic() + TRIED_SECONDS
-    for pk in conversations.values_list("pk", flat=True)[:TRIED_ON]:
-        stored = Message.objects.filter(conversation=pk, deleted_at=None)
-        complete = stored.exclude(ending=Message.STREAMING).defer("logprobs", "extras_record")
+    ends_at = time.monotonic() + TRIAL_SECONDS
+    for pk in conversations.values_list("pk", flat=True)[:MAX_TRIAL_CONVERSATIONS]:
+        messages = Message.objects.filter(conversation=pk, deleted_at=None)
+        complete = messages.exclude(ending=Message.STREAMING).defer("logprobs", "extras_record")
         for message in complete.order_by().iterator(JUDGED_AT_ONCE):
             if time.monotonic() > ends_at:
                 trial.is_cut = True
                 return trial
-            if any(rule.finds(given) for _, given in _inputs_of([message], [rule])):
+            if any(rule.finds(rule_input) for _, rule_input in _build_inputs([message], [rule])):
                 trial.flagged.append(pk)
                 break
         trial.conversations += 1
     return trial
 
 
-def _inputs_of(
+def _build_inputs(
     messages: Iterable[Message], rules: Sequence[ReviewRule]
 ) -> Iterator[tuple[Message, RuleInput]]:
-    some = list(messages)
+    message_list = list(messages)
     asks_for_cost = any(rule.kind == ReviewRule.Kind.COST for rule in rules)
-    replies = [one.pk for one in some if not one.is_prompt] if asks_for_cost else []
+    replies = (
+        [message.pk for message in message_list if not message.is_prompt] if asks_for_cost else []
+    )
     costs = dict(Usage.objects.filter(pk__in=replies).values_list("pk", "cost"))
-    for one in some:
-        yield one, RuleInput(one.role, "\n\n".join(texts_of(one)), costs.get(one.pk))
+    for message in message_list:
+        yield (
+            message,
+            RuleInput(message.role, "\n\n".join(get_texts(message)), costs.get(message.pk)),
+        )
 
 
 # Run after every turn.

@@ -1,4 +1,4 @@
-"""What reviewers may read, as query conditions: by policy, by flag, and by opening."""
+"""The conditions of queries for what reviewers may read: by policy, by flag, and by opening."""
 
 from collections.abc import Callable, Collection, Iterator
 from uuid import UUID
@@ -12,7 +12,7 @@ from chatapp.models.conversations.messages import Message
 from chatapp.models.files.attachments import Attachment
 from chatapp.models.library.file_sets import PresetFile
 from chatapp.models.policies.review_policies import ReviewPolicy
-from chatapp.models.review.conversation_facets import ConversationFacet, of_flag
+from chatapp.models.review.conversation_facets import ConversationFacet, format_flag_facet
 from chatapp.models.review.flags import ANY, flagged_by
 from chatapp.models.review.reviews import Opening
 from chatapp.models.review.rules import RuleFinding
@@ -30,16 +30,18 @@ def is_reviewable(
     conversations that are no longer flagged. `among` restricts the exact test to some keys.
     """
     path = f"{conversation}__" if conversation else ""
-    found = models.Q(pk__in=[])
-    for policy, held in _held_by(path):
+    condition = models.Q(pk__in=[])
+    for policy, has_policy in _conditions_by_policy(path):
         if policy.scope == policy.Scope.FLAGGED:
-            held &= _was_flagged(f"{path}pk") if likely else flagged_by(ANY, f"{path}pk", among)
+            has_policy &= (
+                _was_flagged(f"{path}pk") if likely else flagged_by(ANY, f"{path}pk", among)
+            )
         if policy.scope != policy.Scope.NOTHING:
-            found |= held
-    return found & _is_there(path)
+            condition |= has_policy
+    return condition & _is_visible(path)
 
 
-def _is_there(path: str) -> models.Q:
+def _is_visible(path: str) -> models.Q:
     return models.Q((f"{path}trashed_at", None), (f"{path}is_temporary", False))
 
 
@@ -61,50 +63,50 @@ def may_be_flagged(conversation: str = "") -> models.Q:
     `conversation` is the path to the conversation in the query.
     """
     path = f"{conversation}__" if conversation else ""
-    found = models.Q(pk__in=[])
-    for policy, held in _held_by(path):
+    condition = models.Q(pk__in=[])
+    for policy, has_policy in _conditions_by_policy(path):
         if policy.scope != policy.Scope.NOTHING:
-            found |= held
-    return found & _is_there(path)
+            condition |= has_policy
+    return condition & _is_visible(path)
 
 
 def asks_for_flags() -> bool:
     """Whether any policy lets reviewers read flagged conversations only."""
-    return any(one.scope == one.Scope.FLAGGED for one in ReviewPolicy.timeline())
+    return any(policy.scope == policy.Scope.FLAGGED for policy in ReviewPolicy.timeline())
 
 
 def hides_names() -> models.Q:
     """Return a condition for conversations whose policy shows reviewers pseudonyms."""
-    return _begun_under(lambda policy: policy.hides_names)
+    return _has_matching_policy(lambda policy: policy.hides_names)
 
 
 def tells_names() -> models.Q:
     """Return the opposite of `hides_names`, in a form that the database can rule out early."""
-    return _begun_under(lambda policy: not policy.hides_names)
+    return _has_matching_policy(lambda policy: not policy.hides_names)
 
 
-def _begun_under(matches: Callable[[ReviewPolicy], bool]) -> models.Q:
-    found = models.Q(pk__in=[])
-    for policy, held in _held_by(""):
+def _has_matching_policy(matches: Callable[[ReviewPolicy], bool]) -> models.Q:
+    condition = models.Q(pk__in=[])
+    for policy, has_policy in _conditions_by_policy(""):
         if matches(policy):
-            found |= held
-    return found
+            condition |= has_policy
+    return condition
 
 
-def _held_by(path: str) -> Iterator[tuple[ReviewPolicy, models.Q]]:
+def _conditions_by_policy(path: str) -> Iterator[tuple[ReviewPolicy, models.Q]]:
     """Yield each policy that a conversation can have, with the condition for having it."""
     until = None
     for policy in ReviewPolicy.timeline():
-        held = models.Q((f"{path}created_at__gte", policy.begins_at))
+        has_policy = models.Q((f"{path}created_at__gte", policy.begins_at))
         if until:
-            held &= models.Q((f"{path}created_at__lt", until))
+            has_policy &= models.Q((f"{path}created_at__lt", until))
         if not until or policy.begins_at < until:
-            yield policy, held
+            yield policy, has_policy
         until = policy.begins_at
 
 
 def _was_flagged(conversation: str) -> models.Q:
-    flagged = ConversationFacet.objects.filter(fact=of_flag())
+    flagged = ConversationFacet.objects.filter(fact=format_flag_facet())
     return models.Q(models.Exists(flagged.filter(conversation=models.OuterRef(conversation))))
 
 
@@ -131,7 +133,7 @@ def readable_files(user: User) -> "models.QuerySet[Attachment]":
     return Attachment.objects.filter(own | read)
 
 
-def reviewed_with(user: User, file: PresetFile) -> Conversation | None:
+def find_reviewed_conversation(user: User, file: PresetFile) -> Conversation | None:
     """Return the conversation that a reviewer has open and that was sent a file of its preset: the
     one opened last. None if there is none."""
     sent = Message.objects.filter(

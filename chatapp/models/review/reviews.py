@@ -56,15 +56,15 @@ class Opening(models.Model):
     @classmethod
     def begin(cls, reviewer: User, conversation: Conversation, reason: str) -> Self:
         ends_at = timezone.now() + OPEN_FOR
-        begun = cls(reviewer=reviewer, conversation=conversation, reason=reason, ends_at=ends_at)
-        begun.save(force_insert=True)
-        return begun
+        opening = cls(reviewer=reviewer, conversation=conversation, reason=reason, ends_at=ends_at)
+        opening.save(force_insert=True)
+        return opening
 
     @classmethod
     def living(cls, reviewer: User, conversation: Conversation) -> "Opening | None":
         """Return the one that lasts longest; None if the conversation has to be opened first."""
-        found = Opening.objects.living().filter(reviewer=reviewer, conversation=conversation)
-        newest: Opening | None = found.order_by("-ends_at").first()
+        openings = Opening.objects.living().filter(reviewer=reviewer, conversation=conversation)
+        newest: Opening | None = openings.order_by("-ends_at").first()
         return newest
 
     @classmethod
@@ -119,7 +119,7 @@ class Review(models.Model):
         return f"Review of {self.conversation_id}"
 
     @classmethod
-    def held(cls, conversation: UUID) -> Self:
+    def get_for_update(cls, conversation: UUID) -> Self:
         """Return the conversation's review, created if missing, locked until the transaction
         ends."""
         cls.objects.bulk_create([cls(conversation_id=conversation)], ignore_conflicts=True)

@@ -20,7 +20,7 @@ MAX_NAME_LENGTH = 60  # characters, as are MAX_WORDS_LENGTH and MAX_PATTERN_LENG
 MAX_WORDS_LENGTH = 4000
 MAX_WORDS = 200  # lines
 MAX_PATTERN_LENGTH = 500
-LOOKED_AT = 100_000  # characters from the beginning of a text
+MAX_EXAMINED = 100_000  # characters from the beginning of a text
 # Bounds of a compiled pattern. Matching time grows with these and with the length of the text, and
 # with nothing else: they keep the worst pattern at seconds, in a thread that blocks nobody.
 MAX_STEPS = 1500
@@ -34,14 +34,14 @@ class ReviewRule(models.Model):
         COST = "cost", "What a reply cost"
         LENGTH = "length", "The length of a text"
 
-    class Of(models.TextChoices):
+    class AppliesTo(models.TextChoices):
         PROMPTS = "user", "Prompts"
         REPLIES = "assistant", "Replies"
         BOTH = "both", "Prompts and replies"
 
     name = models.CharField(max_length=MAX_NAME_LENGTH, unique=True)
     kind = models.CharField(max_length=7, choices=Kind)
-    applies_to = models.CharField(max_length=9, choices=Of)
+    applies_to = models.CharField(max_length=9, choices=AppliesTo)
     # Words, one per line; or a pattern.
     text = models.TextField(blank=True)
     # Nano-dollars, or characters.
@@ -62,33 +62,33 @@ class ReviewRule(models.Model):
             "name": self.name,
             "kind": self.kind,
             "applies_to": self.applies_to,
-            "looks_for": words_of(self.text) if self.kind == self.Kind.WORDS else self.looks_for,
+            "looks_for": split_words(self.text) if self.kind == self.Kind.WORDS else self.looks_for,
             "is_on": self.is_on,
         }
 
     @property
     def looks_for(self) -> str:
-        """What it looks for, in words."""
+        """The target of the rule, in words."""
         match self.kind:
             case self.Kind.WORDS:
-                return ", ".join(words_of(self.text))
+                return ", ".join(split_words(self.text))
             case self.Kind.PATTERN:
                 return self.text
             case self.Kind.COST:
                 return f"at least ${Decimal(self.least or 0) / DOLLAR:f}"
         return f"at least {self.least or 0:,} characters"
 
-    def finds(self, given: "RuleInput") -> bool:
-        if self.applies_to not in (self.Of.BOTH, given.role):
+    def finds(self, rule_input: "RuleInput") -> bool:
+        if self.applies_to not in (self.AppliesTo.BOTH, rule_input.role):
             return False
         match self.kind:
             case self.Kind.WORDS:
-                return any(words in given.words for words in words_of(self.text))
+                return any(words in rule_input.words for words in split_words(self.text))
             case self.Kind.PATTERN:
-                return compiled(self.text).search(given.bytes) is not None
+                return compile_pattern(self.text).search(rule_input.bytes) is not None
             case self.Kind.COST:
-                return given.cost is not None and given.cost >= (self.least or 0)
-        return len(given.text) >= (self.least or 0)
+                return rule_input.cost is not None and rule_input.cost >= (self.least or 0)
+        return len(rule_input.text) >= (self.least or 0)
 
     def change(self, **fields: object) -> None:
         """Change the rule; it applies to messages from now on."""
@@ -99,7 +99,7 @@ class ReviewRule(models.Model):
 
 
 class RuleInput:
-    """What rules examine of a message. Each form of its text is made once, on first use."""
+    """The message as rules examine it. Each form of its text is made once, on first use."""
 
     def __init__(self, role: str, text: str, cost: int | None) -> None:
         self.role, self.text, self.cost = role, text, cost
@@ -108,13 +108,13 @@ class RuleInput:
 
     @property
     def words(self) -> Words:
-        self._words = self._words or Words(self.text[:LOOKED_AT])
+        self._words = self._words or Words(self.text[:MAX_EXAMINED])
         return self._words
 
     @property
     def bytes(self) -> bytes:
         if self._bytes is None:
-            self._bytes = self.text[:LOOKED_AT].encode(errors="replace")
+            self._bytes = self.text[:MAX_EXAMINED].encode(errors="replace")
         return self._bytes
 
 
@@ -147,7 +147,7 @@ class UnjudgedMessage(models.Model):
 
 
 @lru_cache(maxsize=50)
-def compiled(pattern: str) -> Any:
+def compile_pattern(pattern: str) -> Any:
     """Compile a pattern with RE2, which matches in linear time whatever the pattern is.
 
     Raises `ValidationError` if it is invalid or too large.
@@ -157,17 +157,17 @@ def compiled(pattern: str) -> Any:
     options.log_errors = options.case_sensitive = False
     options.never_capture = True
     try:
-        found = re2.compile(pattern.encode(), options)
+        regex = re2.compile(pattern.encode(), options)
     except (re2.error, UnicodeError) as error:
         why = error.args[0].decode() if isinstance(error.args[0], bytes) else "not valid text"
         raise ValidationError(f"This pattern isn't valid: {why}. Correct it.") from None
-    if found.programsize > MAX_STEPS:
+    if regex.programsize > MAX_STEPS:
         raise ValidationError(
             "This pattern is too large. Use fewer repetitions, or split it into two rules."
         )
-    return found
+    return regex
 
 
 @lru_cache(maxsize=50)
-def words_of(text: str) -> tuple[str, ...]:
+def split_words(text: str) -> tuple[str, ...]:
     return tuple(line.strip() for line in text.splitlines() if line.strip())

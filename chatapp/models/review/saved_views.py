@@ -1,4 +1,4 @@
-"""What reviewers save: views, which are filters to run again, and random samples."""
+"""The things that reviewers save: views, which are filters to run again, and random samples."""
 
 from collections.abc import Collection, Mapping
 from decimal import ROUND_CEILING, Decimal
@@ -34,7 +34,7 @@ class ReviewView(models.Model):
         return self.name
 
     @classmethod
-    def of(cls, reviewer: User) -> "models.QuerySet[ReviewView]":
+    def for_user(cls, reviewer: User) -> "models.QuerySet[ReviewView]":
         visible: models.QuerySet[ReviewView] = cls.objects.filter(
             models.Q(maker=reviewer) | models.Q(is_shared=True)
         )
@@ -68,7 +68,7 @@ class ReviewSample(models.Model):
         cls,
         name: str,
         share: Decimal,
-        found: "models.QuerySet[Any]",
+        conversations: "models.QuerySet[Any]",
         by: User,
         filters: Mapping[str, str],
     ) -> Self:
@@ -77,7 +77,7 @@ class ReviewSample(models.Model):
         Raises `Refused`, and `IntegrityError` if one of them was deleted meanwhile; that may
         happen only when the transaction ends.
         """
-        keys = list(found.values_list("pk", flat=True))
+        keys = list(conversations.values_list("pk", flat=True))
         size = int((len(keys) * share / 100).to_integral_value(ROUND_CEILING))
         if not size:
             raise Refused("No chats match, so there is nothing to draw from.")
@@ -121,7 +121,7 @@ class SampleMember(models.Model):
         return f"{self.conversation_id} of {self.sample_id}"
 
 
-def members_of(sample: int) -> "models.QuerySet[SampleMember, UUID]":
+def find_member_keys(sample: int) -> "models.QuerySet[SampleMember, UUID]":
     return SampleMember.objects.filter(sample=sample).values_list("conversation", flat=True)
 
 
@@ -133,23 +133,23 @@ def forget_name(username: str) -> None:
     email address.
     """
     person = User.objects.filter(username=username).first()
-    names = {one.casefold() for one in (username, person.email if person else "") if one}
-    ReviewView.objects.filter(pk__in=_that_ask_for(names, ReviewView)).delete()
-    ReviewSample.objects.filter(pk__in=_that_ask_for(names, ReviewSample)).update(filters={})
+    names = {login.casefold() for login in (username, person.email if person else "") if login}
+    ReviewView.objects.filter(pk__in=_find_by_person(names, ReviewView)).delete()
+    ReviewSample.objects.filter(pk__in=_find_by_person(names, ReviewSample)).update(filters={})
 
 
 def rename(before: str, after: str) -> None:
     """Follow a changed username, so that filters by that person still work and are still found
     when the person is erased."""
-    for kept in (ReviewView, ReviewSample):
-        theirs = kept.objects.filter(pk__in=_that_ask_for([before.casefold()], kept))
-        for one in theirs.select_for_update():
-            one.filters["person"] = after
-            one.save(update_fields=["filters"])
+    for model in (ReviewView, ReviewSample):
+        rows = model.objects.filter(pk__in=_find_by_person([before.casefold()], model))
+        for row in rows.select_for_update():
+            row.filters["person"] = after
+            row.save(update_fields=["filters"])
 
 
-def _that_ask_for(names: Collection[str], kept: type[ReviewView | ReviewSample]) -> list[int]:
+def _find_by_person(names: Collection[str], model: type[ReviewView | ReviewSample]) -> list[int]:
     """Return the keys of those whose typed person is one of these names, ignoring case and
     surrounding spaces."""
-    of_people = kept.objects.filter(filters__has_key="person").values_list("pk", "filters__person")
+    of_people = model.objects.filter(filters__has_key="person").values_list("pk", "filters__person")
     return [pk for pk, typed in of_people if str(typed).strip().casefold() in names]

@@ -22,15 +22,15 @@ def file_texts(messages: Collection[UUID]) -> dict[UUID, list[FileText]]:
     """Return the name and text of each file by message, in order. Texts over the limit are cut."""
     text = Coalesce(Left("file__content__text", MAX_CHARACTERS), Value(""))
     files = Attachment.objects.filter(message__in=messages).annotate(text=text)
-    found: dict[UUID, list[FileText]] = {}
+    texts: dict[UUID, list[FileText]] = {}
     left = dict.fromkeys(messages, MAX_CHARACTERS)
     for message, name, text in files.values_list("message", "name", "text"):
-        found.setdefault(message, []).append(FileText(name, text[: left[message]]))
+        texts.setdefault(message, []).append(FileText(name, text[: left[message]]))
         left[message] = max(0, left[message] - len(text))
-    return found
+    return texts
 
 
-def files_of(messages: Collection[UUID]) -> set[tuple[UUID, int | None]]:
+def load_file_keys(messages: Collection[UUID]) -> set[tuple[UUID, int | None]]:
     """Return which files these messages have, to see whether one has expired since."""
     return set(Attachment.objects.filter(message__in=messages).values_list("pk", "file"))
 

@@ -21,11 +21,11 @@ from chatapp.db.triggers import trigger_source
 from chatapp.text.indexing import Phrase, Term
 
 POSTGRESQL_INDEXES = ("chatapp_searchentry_title_words", "chatapp_searchentry_words")
-POSTGRESQL_HAS_IT = (
+POSTGRESQL_HAS_INDEXES = (
     "SELECT to_regclass('chatapp_searchentry_words') IS NOT NULL "
     "AND to_regclass('chatapp_searchentry_title_words') IS NOT NULL"
 )
-MAX_PLACES = 255  # positions of a word that a tsvector keeps
+MAX_POSITIONS = 255  # positions of a word that a tsvector keeps
 MERGED_AT_ONCE = 500  # pages of SQLite's index
 
 # A word in at least every hundredth entry is looked for in the newest rows, a rarer one by its
@@ -53,7 +53,7 @@ class Hit(NamedTuple):
 def make_index(connection: BaseDatabaseWrapper) -> None:
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
-            cursor.execute(POSTGRESQL_HAS_IT)
+            cursor.execute(POSTGRESQL_HAS_INDEXES)
             if cursor.fetchone()[0]:
                 return
     run_sql(__file__, "full_text", connection)
@@ -75,20 +75,20 @@ def store(rows: Sequence[Row]) -> None:
     with connection.cursor() as cursor:
         if is_sqlite:
             words: list[list[Any]] = [
-                [row.id, " ".join(_owned(row.user, row.words))] for row in rows
+                [row.id, " ".join(_prefix_words(row.user, row.words))] for row in rows
             ]
             cursor.executemany("INSERT INTO chatapp_words (rowid, words) VALUES (%s, %s)", words)
         else:
             columns, values = f"{columns}, words", f"{values}, %s::tsvector"
-            for one, row in zip(stored, rows, strict=True):
-                one.append(_tsvector(_owned(row.user, row.words)))
+            for row_values, row in zip(stored, rows, strict=True):
+                row_values.append(_tsvector(_prefix_words(row.user, row.words)))
         cursor.executemany(
             f"INSERT INTO chatapp_searchentry ({columns}) VALUES ({values})",  # noqa: S608 - our own names
             stored,
         )
 
 
-def _owned(user: int, words: Iterable[str]) -> list[str]:
+def _prefix_words(user: int, words: Iterable[str]) -> list[str]:
     owner = f"{user:06}_"  # of a fixed length, for the prefix indexes of SQLite
     return [owner + word for word in words]
 
@@ -99,7 +99,8 @@ def _tsvector(words: Iterable[str]) -> str:
     for position, word in enumerate(words, 1):
         positions.setdefault(word, []).append(position)
     return " ".join(
-        f"'{word}':{','.join(map(str, found[:MAX_PLACES]))}" for word, found in positions.items()
+        f"'{word}':{','.join(map(str, word_positions[:MAX_POSITIONS]))}"
+        for word, word_positions in positions.items()
     )
 
 
@@ -144,14 +145,14 @@ WHERE {FILTERS} {{more}} ORDER BY entry.id DESC LIMIT %s
 def find(
     user: int,
     terms: Sequence[Term],
-    most: int,
+    limit: int,
     ids: tuple[int, int],
     projects: Sequence[UUID] | None = None,
     *,
     conversation: UUID | None = None,
     in_titles: bool = False,
 ) -> list[Hit]:
-    """Return a person's newest entries that match all terms, up to `most`.
+    """Return a person's newest entries that match all terms, up to `limit`.
 
     `ids` is the range of entry ids, its end excluded. `projects`, `conversation` and `in_titles`
     restrict the search to conversations of these projects, to one conversation, and to titles.
@@ -162,35 +163,35 @@ def find(
     more = (
         f"AND conversation.project_id IN ({', '.join(['%s'] * len(projects))})" if projects else ""
     )
-    last = [user, *ids, *(one.hex for one in projects or ())]
+    last = [user, *ids, *(project.hex for project in projects or ())]
     if conversation:
         more += " AND entry.conversation_id = %s"
         last.append(conversation.hex)
-    last.append(most)
+    last.append(limit)
     if connection.vendor == "sqlite":
-        return _hits(SQLITE_FINDS.format(more=more), [fts5(user, terms), *ids, *last])
+        return _fetch_hits(SQLITE_FINDS.format(more=more), [fts5(user, terms), *ids, *last])
     kind = "AND message_id IS NULL" if in_titles else ""
     newest = POSTGRESQL_FINDS_NEWEST.format(kind=kind, more=more)
     query, rows = tsquery(user, terms), NEWEST
-    found = _hits(newest, [user, *ids, rows, query, *last])
-    needed = 2 * rows * most // max(1, len(found))
-    if len(found) < most and needed <= MAX_NEWEST and not in_titles:
+    hits = _fetch_hits(newest, [user, *ids, rows, query, *last])
+    needed = 2 * rows * limit // max(1, len(hits))
+    if len(hits) < limit and needed <= MAX_NEWEST and not in_titles:
         rows = needed
-        found = _hits(newest, [user, *ids, rows, query, *last])
-    if len(found) == most or not rows_of(
+        hits = _fetch_hits(newest, [user, *ids, rows, query, *last])
+    if len(hits) == limit or not fetch_rows(
         POSTGRESQL_HAS_OLDER.format(kind=kind), [user, *ids, rows]
     ):
-        return found
-    return _hits(POSTGRESQL_FINDS.format(kind=kind, more=more), [query, *last])
+        return hits
+    return _fetch_hits(POSTGRESQL_FINDS.format(kind=kind, more=more), [query, *last])
 
 
-def _hits(sql: str, values: Sequence[Any]) -> list[Hit]:
+def _fetch_hits(sql: str, values: Sequence[Any]) -> list[Hit]:
     return [
-        Hit(row[0], as_uuid(row[1]), row[2] and as_uuid(row[2])) for row in rows_of(sql, values)
+        Hit(row[0], as_uuid(row[1]), row[2] and as_uuid(row[2])) for row in fetch_rows(sql, values)
     ]
 
 
-def rows_of(sql: str, values: Sequence[Any]) -> list[Any]:
+def fetch_rows(sql: str, values: Sequence[Any]) -> list[Any]:
     with connection.cursor() as cursor:
         cursor.execute(sql, values)
         rows: list[Any] = cursor.fetchall()
@@ -207,8 +208,8 @@ def fts5(user: int, terms: Iterable[Term]) -> str:
     Each phrase is a quoted string, so that no word is taken for an operator.
     """
 
-    def phrase(one: Phrase) -> str:
-        return f'"{" ".join(_owned(user, one.words))}"{" *" if one.is_prefix else ""}'
+    def phrase(option: Phrase) -> str:
+        return f'"{" ".join(_prefix_words(user, option.words))}"{" *" if option.is_prefix else ""}'
 
     return " AND ".join(f"({' OR '.join(map(phrase, term.options))})" for term in terms)
 
@@ -219,9 +220,9 @@ def tsquery(user: int, terms: Iterable[Term]) -> str:
     Each word is quoted.
     """
 
-    def phrase(one: Phrase) -> str:
-        found = [f"'{word}'" for word in _owned(user, one.words)]
-        return " <-> ".join(found) + (":*" if one.is_prefix else "")
+    def phrase(option: Phrase) -> str:
+        quoted_words = [f"'{word}'" for word in _prefix_words(user, option.words)]
+        return " <-> ".join(quoted_words) + (":*" if option.is_prefix else "")
 
     return " & ".join(
         f"({' | '.join(f'({phrase(option)})' for option in term.options)})" for term in terms

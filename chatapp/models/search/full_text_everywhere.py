@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from chatapp.models.accounts.users import User
-from chatapp.models.search.full_text import as_uuid, fts5, rows_of, tsquery
+from chatapp.models.search.full_text import as_uuid, fetch_rows, fts5, tsquery
 from chatapp.text.indexing import Term
 
 COUNTED = 1000  # newest entries in which terms are counted, to see how common they are
@@ -32,7 +32,7 @@ replace(
 """
 OF_ROW, OF_PERSON = OF_OWNER.format(owner="user_id"), OF_OWNER.format(owner="id")
 # Deleted messages are few and have an index; a join would read a message for each entry.
-STANDS = """
+IS_NOT_DELETED = """
 NOT EXISTS (
   SELECT 1 FROM chatapp_message AS message
   WHERE message.id = entry.message_id AND message.deleted_at IS NOT NULL
@@ -46,7 +46,7 @@ SELECT {counts} FROM (
 """
 POSTGRESQL_FOUND = f"""
 SELECT (SELECT count(*) FROM looked_at), ARRAY(
-  SELECT conversation_id FROM entry WHERE {STANDS}
+  SELECT conversation_id FROM entry WHERE {IS_NOT_DELETED}
   GROUP BY conversation_id ORDER BY max(id) DESC LIMIT %s
 )
 """  # noqa: S608 - our own
@@ -72,26 +72,29 @@ SQLITE = f"""
 SELECT entry.conversation_id, entry.id
 FROM chatapp_words
 CROSS JOIN chatapp_searchentry AS entry ON entry.id = chatapp_words.rowid
-WHERE chatapp_words MATCH %s AND chatapp_words.rowid < %s AND entry.user_id = %s AND {STANDS}
+WHERE chatapp_words MATCH %s AND chatapp_words.rowid < %s
+AND entry.user_id = %s AND {IS_NOT_DELETED}
 ORDER BY chatapp_words.rowid DESC LIMIT %s
 """  # noqa: S608 - our own
 
 
-class Everywhere(NamedTuple):
+class EverywhereResult(NamedTuple):
     conversations: list[UUID]
     is_cut: bool  # whether there may be older ones
 
 
 def find_everywhere(
     terms: Sequence[Term], person: int | None = None, before: int = LAST
-) -> Everywhere:
+) -> EverywhereResult:
     """Return conversations with all terms in a message that is not deleted, or in the title.
 
     Only those of `person`, if given, and only in entries with an id below `before`. Newest first.
     """
     find = _in_sqlite if connection.vendor == "sqlite" else _in_postgresql
-    found, is_cut = find(terms, person, before)
-    return Everywhere(found[:MAX_CONVERSATIONS], is_cut or len(found) > MAX_CONVERSATIONS)
+    conversations, is_cut = find(terms, person, before)
+    return EverywhereResult(
+        conversations[:MAX_CONVERSATIONS], is_cut or len(conversations) > MAX_CONVERSATIONS
+    )
 
 
 def _in_postgresql(
@@ -109,10 +112,10 @@ def _in_postgresql(
     with transaction.atomic(savepoint=False), connection.cursor() as cursor:
         # JIT compilation would take ten times as long as running the statement.
         cursor.execute("SET LOCAL jit = off")
-        [having] = rows_of(counts, [*each, before, *values, COUNTED])
+        [having] = fetch_rows(counts, [*each, before, *values, COUNTED])
         common = [term for term, count in zip(terms, having, strict=True) if count >= enough]
         rare = [term for term in terms if term not in common]
-        most = MAX_ENTRIES if rare else newest
+        limit = MAX_ENTRIES if rare else newest
         if rare:
             queries, proven = f"{OF_PERSON} AS rare", ""
             looked_for = [tsquery(NOBODY, rare)]
@@ -120,17 +123,19 @@ def _in_postgresql(
                 queries, proven = f"{queries}, {OF_PERSON} AS rest", "AND words @@ rest"
                 looked_for.append(tsquery(NOBODY, common))
             find = POSTGRESQL_RARE.format(queries=queries, owned=of_person, proven=proven)
-            given = [*looked_for, *values, before, most]
+            parameters = [*looked_for, *values, before, limit]
         else:
             find = POSTGRESQL_NEWEST.format(owned=of_row)
-            given = [before, *values, most, tsquery(NOBODY, common)]
-        [(count, found)] = rows_of(find, [*given, MAX_CONVERSATIONS + 1])
-    return found, count == most
+            parameters = [before, *values, limit, tsquery(NOBODY, common)]
+        [(count, conversations)] = fetch_rows(find, [*parameters, MAX_CONVERSATIONS + 1])
+    return conversations, count == limit
 
 
 def _in_sqlite(terms: Sequence[Term], person: int | None, before: int) -> tuple[list[UUID], bool]:
     people = [person] if person is not None else User.objects.values_list("pk", flat=True)
-    by_person = [rows_of(SQLITE, [fts5(one, terms), before, one, MAX_ENTRIES]) for one in people]
-    found = sorted((row for rows in by_person for row in rows), key=lambda row: -row[1])
-    is_cut = len(found) > MAX_ENTRIES or any(len(rows) == MAX_ENTRIES for rows in by_person)
-    return list(dict.fromkeys(as_uuid(row[0]) for row in found[:MAX_ENTRIES])), is_cut
+    by_person = [
+        fetch_rows(SQLITE, [fts5(user, terms), before, user, MAX_ENTRIES]) for user in people
+    ]
+    newest_rows = sorted((row for rows in by_person for row in rows), key=lambda row: -row[1])
+    is_cut = len(newest_rows) > MAX_ENTRIES or any(len(rows) == MAX_ENTRIES for rows in by_person)
+    return list(dict.fromkeys(as_uuid(row[0]) for row in newest_rows[:MAX_ENTRIES])), is_cut

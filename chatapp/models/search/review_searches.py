@@ -17,7 +17,7 @@ from chatapp.models.search.search_entries import first_id
 from chatapp.text.indexing import terms
 
 MAX_SEARCH_LENGTH = 200  # characters
-LASTS = timedelta(minutes=30)
+LIFETIME = timedelta(minutes=30)
 
 
 class ReviewSearch(models.Model):
@@ -28,7 +28,7 @@ class ReviewSearch(models.Model):
     ends_at = models.DateTimeField()
 
     objects: ClassVar[Any] = models.Manager()
-    is_cut = False  # set by `found`: older matches may be missing
+    is_cut = False  # set by `find_conversations`: older matches may be missing
 
     def __str__(self) -> str:
         return f"Search {self.pk}"
@@ -38,17 +38,19 @@ class ReviewSearch(models.Model):
         """Store a search, and delete all that have expired."""
         now = timezone.now()
         cls.objects.filter(ends_at__lte=now).delete()
-        begun = cls(reviewer=reviewer, words=words, reason=reason, ends_at=now + LASTS)
+        begun = cls(reviewer=reviewer, words=words, reason=reason, ends_at=now + LIFETIME)
         begun.save(force_insert=True)
         return begun
 
     @classmethod
-    def living(cls, reviewer: User, pk: UUID) -> "ReviewSearch | None":
-        living = cls.objects.filter(pk=pk, reviewer=reviewer, ends_at__gt=timezone.now())
-        found: ReviewSearch | None = living.first()
-        return found
+    def find_active(cls, reviewer: User, pk: UUID) -> "ReviewSearch | None":
+        active = cls.objects.filter(pk=pk, reviewer=reviewer, ends_at__gt=timezone.now())
+        search: ReviewSearch | None = active.first()
+        return search
 
-    def found(self, person: int | None = None, until: datetime | None = None) -> list[UUID]:
+    def find_conversations(
+        self, person: int | None = None, until: datetime | None = None
+    ) -> list[UUID]:
         """Return the conversations that contain all of its words, whether a reviewer may read them
         or not; if given, only those of `person` and only messages before `until`."""
         before = first_id(until) if until else LAST

@@ -20,9 +20,9 @@ from django.utils import timezone
 
 from chatapp.db.locks import one_at_a_time
 from chatapp.models.accounts.users import User
-from chatapp.models.conversations.context_cuts import beginnings_of, summaries_of
+from chatapp.models.conversations.context_cuts import load_opening_summaries, load_summaries
 from chatapp.models.conversations.conversation import Conversation
-from chatapp.models.conversations.messages import Message, texts_of
+from chatapp.models.conversations.messages import Message, get_texts
 from chatapp.models.conversations.titled import UNINDEXED_TITLE
 from chatapp.models.review.judging import await_judging, judge_some
 from chatapp.models.search import full_text
@@ -30,7 +30,7 @@ from chatapp.models.search.file_texts import (
     MAX_CHARACTERS,
     FileText,
     file_texts,
-    files_of,
+    load_file_keys,
     slices,
 )
 from chatapp.models.search.full_text import Row
@@ -38,16 +38,16 @@ from chatapp.text.indexing import entries, mark, name_marks
 
 MESSAGES_AT_ONCE, TITLES_AT_ONCE = 60, 100
 CHARACTERS_AT_ONCE = 300_000  # beyond which a batch takes no further message
-IN_A_SECOND = 1024  # ids per second
+IDS_PER_SECOND = 1024  # ids per second
 FENCE = re.compile(r"^ {0,3}(```|~~~)", re.MULTILINE)
 # Marks in an entry: who wrote it, the model that wrote it, and whether it contains code.
 PROMPT, REPLY, TITLE, CODE, MODEL = "me", "reply", "title", "code", "model"
 
-SAID_IN_IT = (
+INDEXED_FIELDS = (
     *("role", "model", "created_at", "file_count"),
     *("reasoning", "content", "refusal", "earlier_rounds", "tool_runs", "extras_record"),
 )
-SAID = ("conversation__user", *SAID_IN_IT)
+LOADED_FIELDS = ("conversation__user", *INDEXED_FIELDS)
 
 M = TypeVar("M", bound=models.Model)
 
@@ -79,7 +79,7 @@ class _Draft(NamedTuple):
 
 def first_id(moment: datetime) -> int:
     """Return the smallest id of an entry of this second or later."""
-    return int(moment.timestamp()) * IN_A_SECOND
+    return int(moment.timestamp()) * IDS_PER_SECOND
 
 
 def index_some() -> int:
@@ -134,35 +134,43 @@ def _titles() -> "models.QuerySet[Conversation]":
     return Conversation.objects.filter(is_temporary=False).order_by()
 
 
-def _index_messages(wanted: "models.QuerySet[Message]") -> list[UUID]:
+def _index_messages(messages: "models.QuerySet[Message]") -> list[UUID]:
     """Index the first few of these, and return the keys of all that it read.
 
     Their words are made before the transaction, so that writers don't wait for very long texts.
     Messages whose text changed meanwhile are left to the next call.
     """
-    wanted = wanted.select_related("conversation").only(*SAID)
+    messages = messages.select_related("conversation").only(*LOADED_FIELDS)
     with _one_process_at_a_time():
-        some = {one.pk: one for one in _as_many_as_fit(wanted[:MESSAGES_AT_ONCE])}
-        files = files_of(_with_files(some.values()))
-        texts = file_texts(_with_files(some.values()))
-        summaries = summaries_of(some)
+        some = {message.pk: message for message in _as_many_as_fit(messages[:MESSAGES_AT_ONCE])}
+        files = load_file_keys(_filter_with_files(some.values()))
+        texts = file_texts(_filter_with_files(some.values()))
+        summaries = load_summaries(some)
         drafts = {
-            pk: list(_of_message(one, texts.get(pk, ()), summaries.get(pk, "")))
-            for pk, one in some.items()
+            pk: list(_build_message_drafts(message, texts.get(pk, ()), summaries.get(pk, "")))
+            for pk, message in some.items()
         }
         with transaction.atomic():
             # Not ordered, so that the database finds them by their keys.
-            locked = wanted.filter(pk__in=list(some)).order_by().select_for_update(of=("self",))
-            found = [one for one in locked if _said_in(one) == _said_in(some[one.pk])]
-            known = summaries_of(some)
-            found = [one for one in found if known.get(one.pk) == summaries.get(one.pk)]
-            if files != files_of(_with_files(some.values())):
-                found = []  # one has expired: its text must not get into the index again
-            keys = [one.pk for one in found]
+            locked = messages.filter(pk__in=list(some)).order_by().select_for_update(of=("self",))
+            unchanged = [
+                message
+                for message in locked
+                if _get_indexed_values(message) == _get_indexed_values(some[message.pk])
+            ]
+            current_summaries = load_summaries(some)
+            unchanged = [
+                message
+                for message in unchanged
+                if current_summaries.get(message.pk) == summaries.get(message.pk)
+            ]
+            if files != load_file_keys(_filter_with_files(some.values())):
+                unchanged = []  # one has expired: its text must not get into the index again
+            keys = [message.pk for message in unchanged]
             SearchEntry.objects.filter(message__in=keys).delete()
-            full_text.store(_numbered([draft for pk in keys for draft in drafts[pk]]))
+            full_text.store(_assign_ids([draft for pk in keys for draft in drafts[pk]]))
             Message.objects.filter(pk__in=keys).update(indexed_at=timezone.now())
-            await_judging(found)
+            await_judging(unchanged)
     return list(some)
 
 
@@ -177,12 +185,12 @@ def _one_process_at_a_time() -> Iterator[None]:
             yield
 
 
-def _with_files(messages: Iterable[Message]) -> list[UUID]:
-    return [one.pk for one in messages if one.file_count]
+def _filter_with_files(messages: Iterable[Message]) -> list[UUID]:
+    return [message.pk for message in messages if message.file_count]
 
 
-def _said_in(message: Message) -> list[object]:
-    return [getattr(message, name) for name in SAID_IN_IT]
+def _get_indexed_values(message: Message) -> list[object]:
+    return [getattr(message, name) for name in INDEXED_FIELDS]
 
 
 def _as_many_as_fit(messages: Iterable[Message]) -> Iterator[Message]:
@@ -198,18 +206,25 @@ def _as_many_as_fit(messages: Iterable[Message]) -> Iterator[Message]:
 def _index_titles(some: "models.QuerySet[Conversation]") -> list[UUID]:
     rows = some.only("user", "title", "created_at", "cut_changes")
     with transaction.atomic(), one_at_a_time("indexing"):
-        found = list(rows.select_for_update()[:TITLES_AT_ONCE])
-        keys = [conversation.pk for conversation in found]
+        conversations = list(rows.select_for_update()[:TITLES_AT_ONCE])
+        keys = [conversation.pk for conversation in conversations]
         SearchEntry.objects.filter(conversation__in=keys, message=None).delete()
-        summaries = beginnings_of(one.pk for one in found if one.cut_changes)
-        drafts = (_of_title(one, summaries.get(one.pk, "")) for one in found)
-        full_text.store(_numbered(list(chain.from_iterable(drafts))))
+        summaries = load_opening_summaries(
+            conversation.pk for conversation in conversations if conversation.cut_changes
+        )
+        drafts = (
+            _build_title_drafts(conversation, summaries.get(conversation.pk, ""))
+            for conversation in conversations
+        )
+        full_text.store(_assign_ids(list(chain.from_iterable(drafts))))
         Conversation.objects.filter(pk__in=keys).update(indexed_title=F("title"))
     return keys
 
 
-def _of_message(message: Message, files: Sequence[FileText], summary: str = "") -> Iterator[_Draft]:
-    text = "\n\n".join([*texts_of(message), *([summary] if summary else [])])
+def _build_message_drafts(
+    message: Message, files: Sequence[FileText], summary: str = ""
+) -> Iterator[_Draft]:
+    text = "\n\n".join([*get_texts(message), *([summary] if summary else [])])
     if not (text or files):
         return
     marks = [mark(PROMPT if message.is_prompt else REPLY), *name_marks(MODEL, message.model)]
@@ -217,39 +232,40 @@ def _of_message(message: Message, files: Sequence[FileText], summary: str = "") 
         marks.append(mark(CODE))
     user = message.conversation.user_id
     of_files = chain.from_iterable((file.name, *slices(file.text)) for file in files)
-    for found in entries(text, *of_files):
+    for words in entries(text, *of_files):
         yield _Draft(
-            message.created_at, user, message.conversation_id, message.pk, [*marks, *found]
+            message.created_at, user, message.conversation_id, message.pk, [*marks, *words]
         )
 
 
-def _of_title(conversation: Conversation, summary: str = "") -> Iterator[_Draft]:
+def _build_title_drafts(conversation: Conversation, summary: str = "") -> Iterator[_Draft]:
     """Yield the entry of a title, and those of the summary with which the chat begins."""
     title = [mark(TITLE), *next(entries(conversation.title))]
     for words in (title, *(entries(summary) if summary else ())):
         yield _Draft(conversation.created_at, conversation.user_id, conversation.pk, None, words)
 
 
-def _numbered(drafts: list[_Draft]) -> list[Row]:
+def _assign_ids(drafts: list[_Draft]) -> list[Row]:
     """Assign unused ids. Within a second, the search for one begins at a place that depends on the
     message."""
-    wanted = [
-        first_id(one.at) + (one.message or one.conversation).int % IN_A_SECOND for one in drafts
+    preferred_ids = [
+        first_id(draft.at) + (draft.message or draft.conversation).int % IDS_PER_SECOND
+        for draft in drafts
     ]
-    used = _used(pk__in=wanted)
-    known: set[int] = set()  # seconds for which `used` is complete
+    used = _find_used_ids(pk__in=preferred_ids)
+    complete_seconds: set[int] = set()  # seconds for which `used` is complete
     rows: list[Row] = []
-    for draft, number in zip(drafts, wanted, strict=True):
+    for draft, number in zip(drafts, preferred_ids, strict=True):
         while number in used:
             number += 1
-            if (second := number // IN_A_SECOND) not in known:
-                begin = second * IN_A_SECOND
-                used |= _used(pk__range=(begin, begin + IN_A_SECOND - 1))
-                known.add(second)
+            if (second := number // IDS_PER_SECOND) not in complete_seconds:
+                begin = second * IDS_PER_SECOND
+                used |= _find_used_ids(pk__range=(begin, begin + IDS_PER_SECOND - 1))
+                complete_seconds.add(second)
         used.add(number)
         rows.append(Row(number, *draft[1:]))
     return rows
 
 
-def _used(**wanted: object) -> set[int]:
-    return set(SearchEntry.objects.filter(**wanted).values_list("pk", flat=True))
+def _find_used_ids(**conditions: object) -> set[int]:
+    return set(SearchEntry.objects.filter(**conditions).values_list("pk", flat=True))

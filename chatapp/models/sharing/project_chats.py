@@ -14,7 +14,7 @@ from chatapp.models.conversations.projects import Project
 class ProjectChat:
     """The branch that the author of a chat reads, with all its parts."""
 
-    COPIED: ClassVar[str] = "project.chat_copied"
+    COPY_ACTION: ClassVar[str] = "project.chat_copied"
 
     project: Project
     conversation: Conversation
@@ -26,12 +26,12 @@ class ProjectChat:
     @classmethod
     def find(cls, user: User, project: UUID, chat: UUID) -> Self | None:
         """Return a chat of another member in a project that is open to the person."""
-        found = Project.objects.open_to(user).filter(pk=project).first()
-        if found is None:
+        open_project = Project.objects.open_to(user).filter(pk=project).first()
+        if open_project is None:
             return None
-        chats = chats_of_others(found, user).select_related("user")
+        chats = chats_of_others(open_project, user).select_related("user")
         conversation = chats.filter(pk=chat).first()
-        return cls(found, conversation) if conversation else None
+        return cls(open_project, conversation) if conversation else None
 
     @property
     def conversation_id(self) -> UUID:

@@ -25,7 +25,7 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
-from chatapp.db.connections import impatient
+from chatapp.db.connections import limit_lock_wait
 from chatapp.models import audit
 from chatapp.models.accounts.audiences import EVERYONE, AudienceEntry, is_for
 from chatapp.models.accounts.users import User
@@ -33,13 +33,13 @@ from chatapp.models.conversations.conversation import Conversation
 from chatapp.models.conversations.messages import Message
 from chatapp.models.library.sharing import NO_SHARING, groups_to_share_with
 from chatapp.models.platform.installation import Installation
-from chatapp.models.refusals import NotHere, Refused
+from chatapp.models.refusals import ChatNotFound, Refused
 
 KEYED_BYTES = 21  # 168 bits
 TOKEN_SALT = "chatapp.shared-link"  # noqa: S105 - a name
 MAX_LINKS = 200  # of a person
 SHOWN_CHARACTERS = 4  # random, at the end of a token
-USE_EVERY = timedelta(minutes=1)  # how often the last use is stored
+USE_INTERVAL = timedelta(minutes=1)  # how often the last use is stored
 A_DAY = timedelta(days=1)
 PUBLIC = "Anyone with the link"
 TOO_MANY = f"You have {MAX_LINKS} shared links, which is the most. Revoke one that you don't need."
@@ -63,7 +63,7 @@ class Audience:
     @property
     def names(self) -> list[str]:
         """Names for the audit log, which names people by id."""
-        people = [f"person {one.pk}" for one in self.people]
+        people = [f"person {person.pk}" for person in self.people]
         names = [*people, *(group.name for group in self.groups)]
         everyone = [EVERYONE] if self.is_everyone else []
         return [*names, *everyone, *([PUBLIC] if self.is_public else [])]
@@ -71,7 +71,7 @@ class Audience:
 
 @dataclass(frozen=True)
 class ShareOptions:
-    """What a shared page shows besides prompts and answers."""
+    """The parts that a shared page shows besides prompts and answers."""
 
     shows_reasoning: bool = False
     shows_tools: bool = False
@@ -80,8 +80,8 @@ class ShareOptions:
 
 
 class SharedChatQuerySet(models.QuerySet["SharedChat"]):
-    def living(self) -> Self:
-        """Those that have not expired, of chats that may be opened and people who may sign in."""
+    def active(self) -> Self:
+        """Return the unexpired links to chats that may be opened, of people who may sign in."""
         unexpired = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
         return self.filter(
             unexpired,
@@ -91,17 +91,17 @@ class SharedChatQuerySet(models.QuerySet["SharedChat"]):
         )
 
     def open_to(self, user: User | None) -> Self:
-        """Those that this person may read, or anyone if it is None."""
+        """Return the links that this person may read, or anyone if it is None."""
         is_open = Q(pk__in=[])
-        if Installation.this().allows_public_links:
+        if Installation.load().allows_public_links:
             is_open = Q(is_public=True)
         if user:
             entries = SharedChatAudience.objects.filter(is_for(user), target=OuterRef("pk"))
             is_open |= Exists(entries) | Q(conversation__user=user)
-        return self.living().filter(is_open)
+        return self.active().filter(is_open)
 
-    def of(self, user: User) -> Self:
-        """Those of a person's chats."""
+    def for_user(self, user: User) -> Self:
+        """Return the links to a person's chats."""
         return self.filter(conversation__user=user)
 
     def with_names(self) -> Self:
@@ -128,7 +128,7 @@ class SharedChat(models.Model):
 
     objects = models.Manager.from_queryset(SharedChatQuerySet)()
 
-    COPIED: ClassVar[str] = "chat.share_copied"
+    COPY_ACTION: ClassVar[str] = "chat.share_copied"
 
     class Meta:
         ordering = ["-created_at", "pk"]
@@ -139,8 +139,8 @@ class SharedChat(models.Model):
     @staticmethod
     def find(token: str, user: User | None) -> "SharedChat | None":
         """Return the link with this token if it is open to the person, or to anyone if None."""
-        found = SharedChat.objects.open_to(user).filter(digest=_digest(token)).order_by()
-        return found.select_related("conversation__user").first()
+        links = SharedChat.objects.open_to(user).filter(digest=_digest(token)).order_by()
+        return links.select_related("conversation__user").first()
 
     def is_open_to(self, user: User) -> bool:
         return SharedChat.objects.open_to(user).filter(pk=self.pk).exists()
@@ -154,10 +154,12 @@ class SharedChat(models.Model):
     def token(self) -> str | None:
         """The token; None if an older version or a forgotten SECRET_KEY made it."""
         keys = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
-        made = (self._token(self.last_characters, key) for key in keys)
-        return next((one for one in made if _digest(one) == self.digest), None)
+        candidates = (self._token(self.last_characters, key) for key in keys)
+        return next(
+            (candidate for candidate in candidates if _digest(candidate) == self.digest), None
+        )
 
-    def take_new_token(self) -> str:
+    def assign_new_token(self) -> str:
         """Return a new token after setting the fields that belong to it."""
         ending = secrets.token_urlsafe(SHOWN_CHARACTERS)[:SHOWN_CHARACTERS]
         token = self._token(ending, settings.SECRET_KEY)
@@ -186,15 +188,15 @@ class SharedChat(models.Model):
     @property
     def audience_names(self) -> list[str]:
         """For whom it is, as pages show it."""
-        names = sorted(one.name for one in self.audience.all())
+        names = sorted(entry.name for entry in self.audience.all())
         return [*names, *([PUBLIC] if self.is_public else [])]
 
     @property
     def audience_kinds(self) -> list[str]:
         """For whom it is, without the names of people and groups."""
         entries = list(self.audience.all())
-        people = sum(one.person is not None for one in entries)
-        groups = sum(one.group is not None for one in entries)
+        people = sum(entry.person is not None for entry in entries)
+        groups = sum(entry.group is not None for entry in entries)
         is_everyone = len(entries) > people + groups
         kinds = {
             "one person" if people == 1 else f"{people} people": people,
@@ -205,8 +207,8 @@ class SharedChat(models.Model):
         return [kind for kind, is_there in kinds.items() if is_there]
 
     @property
-    def shown(self) -> list[str]:
-        """What it shows besides prompts and answers."""
+    def shown_parts(self) -> list[str]:
+        """The names of the parts that it shows besides prompts and answers."""
         parts = {
             "reasoning": self.shows_reasoning,
             "tool calls": self.shows_tools,
@@ -220,7 +222,7 @@ class SharedChat(models.Model):
         """Replace the token, so that the old link stops working; return the new one."""
         before = self.digest
         while self.digest == before:
-            token = self.take_new_token()
+            token = self.assign_new_token()
         self.save(update_fields=["digest", "last_characters"])
         detail = {"change": "a new link replaces the old one"}
         owner = self.conversation.user
@@ -232,15 +234,15 @@ class SharedChat(models.Model):
         audit.record("chat.unshared", actor=by, about=self.conversation, detail=self.as_record())
         self.delete()
 
-    def note_use(self, by: User | None) -> None:
+    def record_use(self, by: User | None) -> None:
         """Store the time of its last use, at most once a minute. No reader waits for that.
 
         The first use of a public link each day is recorded in the audit log.
         """
         now, before = timezone.now(), self.last_used_at
-        if before and now - before < USE_EVERY:
+        if before and now - before < USE_INTERVAL:
             return
-        with suppress(DatabaseError), impatient(connection), transaction.atomic():
+        with suppress(DatabaseError), limit_lock_wait(connection), transaction.atomic():
             stored = SharedChat.objects.filter(pk=self.pk, last_used_at=before)
             is_first = bool(stored.update(last_used_at=now))
             if is_first and by is None and (before is None or now.date() != before.date()):
@@ -249,9 +251,9 @@ class SharedChat(models.Model):
     def as_record(self) -> dict[str, object]:
         """Return what the audit log has of it."""
         with_whom = Audience(
-            [one.person for one in self.audience.all() if one.person],
-            [one.group for one in self.audience.all() if one.group],
-            any(not one.person and not one.group for one in self.audience.all()),
+            [entry.person for entry in self.audience.all() if entry.person],
+            [entry.group for entry in self.audience.all() if entry.group],
+            any(not entry.person and not entry.group for entry in self.audience.all()),
             self.is_public,
         )
         return {"with": with_whom.names, "live": self.is_live}
@@ -281,16 +283,16 @@ class Share:
         """Store the link; return it and its token. Raises `Refused`."""
         # Locked, so that several requests at once can't exceed the limit together.
         User.objects.select_for_update(no_key=True).get(pk=user.pk)
-        conversation = Conversation.held(user, self.conversation)
+        conversation = Conversation.get_for_update(user, self.conversation)
         self._check(user, conversation)
         link = SharedChat(
             conversation=conversation,
-            message_id=self._last_of(conversation),
+            message_id=self._find_last_message(conversation),
             is_public=self.audience.is_public,
             expires_at=timezone.now() + timedelta(days=self.days) if self.days else None,
             **vars(self.options),
         )
-        token = link.take_new_token()
+        token = link.assign_new_token()
         link.save(force_insert=True)
         SharedChatAudience.objects.bulk_create(self._entries(link))
         detail = link.as_record() | vars(self.options) | {"days": self.days}
@@ -298,7 +300,7 @@ class Share:
         return link, token
 
     def _check(self, user: User, conversation: Conversation) -> None:
-        installation, audience = Installation.this(), self.audience
+        installation, audience = Installation.load(), self.audience
         if not installation.lets_share(user):
             raise Refused(NO_SHARING)
         if conversation.is_temporary:
@@ -307,28 +309,28 @@ class Share:
             raise Refused(NOBODY)
         if audience.is_public and not installation.allows_public_links:
             raise Refused(NOT_PUBLIC)
-        most = installation.share_days
-        if most and (self.days is None or self.days > most):
-            raise Refused(TOO_LONG.format(most))
+        max_days = installation.share_days
+        if max_days and (self.days is None or self.days > max_days):
+            raise Refused(TOO_LONG.format(max_days))
         if not set(audience.groups) <= set(groups_to_share_with(user)):
             raise Refused(NOT_YOUR_GROUP)
-        if SharedChat.objects.of(user).count() >= MAX_LINKS:
+        if SharedChat.objects.for_user(user).count() >= MAX_LINKS:
             raise Refused(TOO_MANY)
 
-    def _last_of(self, conversation: Conversation) -> uuid.UUID | None:
+    def _find_last_message(self, conversation: Conversation) -> uuid.UUID | None:
         if self.message is None:
             return None
-        found = conversation.messages.filter(pk=self.message, deleted_at=None).first()
-        if found is None:
-            raise NotHere
-        if found.is_streaming:
+        message = conversation.messages.filter(pk=self.message, deleted_at=None).first()
+        if message is None:
+            raise ChatNotFound
+        if message.is_streaming:
             raise Refused(STREAMS)
-        return found.pk
+        return message.pk
 
     def _entries(self, link: SharedChat) -> list[SharedChatAudience]:
         audience = self.audience
-        entries = [SharedChatAudience(target=link, person=one) for one in audience.people]
-        entries += [SharedChatAudience(target=link, group=one) for one in audience.groups]
+        entries = [SharedChatAudience(target=link, person=person) for person in audience.people]
+        entries += [SharedChatAudience(target=link, group=group) for group in audience.groups]
         return [*entries, *([SharedChatAudience(target=link)] if audience.is_everyone else [])]
 
 

@@ -23,7 +23,7 @@ class BusRecovered:
 
 
 class Bus(Protocol):
-    """One worker's access to the others. Run `run` in one task and read `received` in another."""
+    """One worker's access to the others. One task runs `run`; another reads `receive_messages`."""
 
     worker: UUID
 
@@ -55,7 +55,7 @@ class Bus(Protocol):
 
     def unsubscribe(self, user: int) -> None: ...
 
-    def received(self) -> AsyncGenerator[MessageReceived | BusRecovered, None]:
+    def receive_messages(self) -> AsyncGenerator[MessageReceived | BusRecovered, None]:
         """Yield what arrives until the reading task is cancelled, through outages of the layer."""
 
     async def run(self) -> None:

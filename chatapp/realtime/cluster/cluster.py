@@ -52,7 +52,7 @@ from chatapp.realtime.viewers import Viewer, Viewers
 
 logger = logging.getLogger(__name__)
 
-LISTEN_SECONDS = 0.2  # between checks whether the owners are still heard from
+SILENCE_CHECK_SECONDS = 0.2  # between checks whether the owners are still heard from
 
 
 @dataclass(frozen=True)
@@ -103,35 +103,37 @@ class Cluster:
 
         No message is read while the caller is handling an event.
         """
-        async with aclosing(self.bus.received()) as received:
-            async for one in received:
-                match one:
+        async with aclosing(self.bus.receive_messages()) as received:
+            async for arrival in received:
+                match arrival:
                     case BusRecovered():
                         yield PeopleChanged(None)
                     case MessageReceived(sender, message) if sender != self.bus.worker:
                         # Messages to all workers also arrive at their sender, hence the guard.
-                        for event in await self._take_or_log(sender, message):
+                        for event in await self._apply_or_log(sender, message):
                             yield event
 
-    def see(self, report: HeartbeatReport, written_here: Collection[UUID]) -> list[Event]:
+    def apply_report(self, report: HeartbeatReport, written_here: Collection[UUID]) -> list[Event]:
         """Compare what viewers show with a heartbeat's report; return the events that follow.
 
         This worker runs replies in the conversations `written_here`, whatever the report says.
         """
-        self.followers.keep(report.alive)
-        ended = self.remotes.drop_ended({one.reply for one in report.streaming})
+        self.followers.remove_dead_workers(report.alive)
+        ended = self.remotes.remove_ended(
+            {streaming_reply.reply for streaming_reply in report.streaming}
+        )
         events = [event for conversation in ended for event in self._stale(conversation)]
         unwatched = {
-            one.conversation
-            for one in report.streaming
-            if one.owner not in (None, self.bus.worker)
-            and one.conversation not in written_here
-            and not self._is_awaited_by_all(one)
+            streaming_reply.conversation
+            for streaming_reply in report.streaming
+            if streaming_reply.owner not in (None, self.bus.worker)
+            and streaming_reply.conversation not in written_here
+            and not self._is_awaited_by_all(streaming_reply)
         }
         return events + [event for conversation in unwatched for event in self._stale(conversation)]
 
-    async def take(self, sender: UUID, message: Message) -> list[Event]:
-        """Take a message from another worker; return the events that follow."""
+    async def apply_message(self, sender: UUID, message: Message) -> list[Event]:
+        """Apply a message from another worker; return the events that follow."""
         match message:
             case Watch(reply, conversation, waits, is_shared):
                 return [SnapshotRequested(sender, reply, conversation, waits, is_shared)]
@@ -154,7 +156,7 @@ class Cluster:
             case ThreadChanged(conversation):
                 return self._stale(conversation, redraw=True)
             case Frame() | Snapshot() | Ended() | Gone():
-                return await self._take_remote(message)
+                return await self._apply_remote_message(message)
             case Renew(replies):
                 self.followers.renew(sender, replies)
             case Leave(reply, grace):
@@ -162,36 +164,36 @@ class Cluster:
             case Running(sequences):
                 for reply, sequence in sequences.items():
                     if remote := self.remotes.get(reply):
-                        remote.take_sequence(sequence)
+                        remote.apply_sequence(sequence)
             case Echo():
                 pass  # handled by the bus
             case _:
                 assert_never(message)
         return []
 
-    async def _take_remote(self, message: Frame | Snapshot | Ended | Gone) -> list[Event]:
+    async def _apply_remote_message(self, message: Frame | Snapshot | Ended | Gone) -> list[Event]:
         remote = self.remotes.get(message.reply)
         if remote is None:
             return []  # nobody here watches it any more
         match message:
             case Frame(_, sequence, html):
-                await remote.take_frame(sequence, html)
+                await remote.apply_frame(sequence, html)
             case Snapshot(_, sequence, html, shared):
-                await remote.take_snapshot(sequence, html, shared)
+                await remote.apply_snapshot(sequence, html, shared)
             case Ended(_, sequence):
-                self.remotes.drop(remote)
-                behind = remote.take_ended(sequence)
+                self.remotes.remove(remote)
+                behind = remote.mark_ended(sequence)
                 if behind or remote.has_followers:
                     return [StaleViewers(remote.conversation, frozenset(behind))]
             case Gone():
-                remote.is_over = True  # according to its owner; `see` checks with the database
+                remote.is_over = True  # according to its owner; `apply_report` asks the database
             case _:
                 assert_never(message)
         return []
 
-    async def _take_or_log(self, sender: UUID, message: Message) -> list[Event]:
+    async def _apply_or_log(self, sender: UUID, message: Message) -> list[Event]:
         try:
-            return await self.take(sender, message)
+            return await self.apply_message(sender, message)
         except Exception:  # a failing message must not hold up the next
             logger.exception("Could not handle a message: %s", type(message).__name__)
             return []
@@ -208,7 +210,7 @@ class Cluster:
 
     async def _notice_silence(self) -> None:
         while True:
-            await asyncio.sleep(LISTEN_SECONDS)
+            await asyncio.sleep(SILENCE_CHECK_SECONDS)
             await self.remotes.notice_silence()
 
     def _is_awaited_by_all(self, streaming: StreamingReply) -> bool:
@@ -220,7 +222,7 @@ class Cluster:
         showing = self._viewers.showing(streaming.conversation)
         are_watching = all(remote and remote.is_awaited_by(viewer) for viewer in showing)
         return are_watching and all(
-            remote and remote.is_followed_by(one) for one in showing.followers
+            remote and remote.is_followed_by(follower) for follower in showing.followers
         )
 
     def _stale(self, conversation: UUID, *, redraw: bool = False) -> list[Event]:

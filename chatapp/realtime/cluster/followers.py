@@ -64,10 +64,10 @@ class Followers:
         audience.follow(follower, waits=waits)
         return follower
 
-    def renew(self, worker: UUID, held: Collection[UUID]) -> None:
+    def renew(self, worker: UUID, leased_replies: Collection[UUID]) -> None:
         """Renew the leases of `worker`, which holds leases on these replies only."""
         sequences: dict[UUID, int | None] = {}
-        for reply in held:
+        for reply in leased_replies:
             follower = self._followers.get((worker, reply))
             sequences[reply] = follower.sequence if follower else None
             if follower:
@@ -76,20 +76,20 @@ class Followers:
         # Two renewals without a reply mean that the `Leave` message for it was lost.
         two_renewals_ago = self._bus.now() - 1.5 * RENEW_SECONDS
         for follower in list(self._followers.values()):
-            is_left = follower.worker == worker and follower.reply not in held
+            is_left = follower.worker == worker and follower.reply not in leased_replies
             if is_left and follower.renewed_at < two_renewals_ago:
-                self._drop(follower, settings.CHATAPP_CLOSE_GRACE)
+                self._remove(follower, settings.CHATAPP_CLOSE_GRACE)
 
     def leave(self, worker: UUID, reply: UUID, grace: float) -> None:
         """Remove `worker`, whose last viewer of the reply has left."""
         if follower := self._followers.get((worker, reply)):
-            self._drop(follower, grace)
+            self._remove(follower, grace)
 
-    def keep(self, alive: Collection[UUID]) -> None:
+    def remove_dead_workers(self, alive: Collection[UUID]) -> None:
         """Remove workers that the database no longer lists."""
         for follower in list(self._followers.values()):
             if follower.worker not in alive:
-                self._drop(follower, settings.CHATAPP_DROP_GRACE)
+                self._remove(follower, settings.CHATAPP_DROP_GRACE)
 
     def end_leases(self) -> None:
         """Remove followers that did not renew their lease although the bus was working."""
@@ -98,7 +98,7 @@ class Followers:
         since = self._bus.now() - LEASE_SECONDS
         for follower in list(self._followers.values()):
             if max(follower.renewed_at, self._bus.answers_since) < since:
-                self._drop(follower, settings.CHATAPP_DROP_GRACE)
+                self._remove(follower, settings.CHATAPP_DROP_GRACE)
 
     def end(self, reply: UUID) -> None:
         """Tell the reply's followers that it is saved and shown, and remove them."""
@@ -107,6 +107,6 @@ class Followers:
                 follower.post_ended()
                 del self._followers[follower.worker, reply]
 
-    def _drop(self, follower: Follower, grace: float) -> None:
+    def _remove(self, follower: Follower, grace: float) -> None:
         del self._followers[follower.worker, follower.reply]
         follower.leave(grace)

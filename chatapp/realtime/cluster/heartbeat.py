@@ -21,8 +21,8 @@ from django.db import DEFAULT_DB_ALIAS, Error, OperationalError, connection, con
 from chatapp import metrics
 from chatapp.db.connections import is_locked, unpooled_connection
 from chatapp.models import Message, Process
-from chatapp.models.platform.processes import EXPIRY_SECONDS, Beats, Silences
-from chatapp.realtime.journal import Completed, complete_lost_replies
+from chatapp.models.platform.processes import EXPIRY_SECONDS, HeartbeatMonitor, Heartbeats
+from chatapp.realtime.journal import CompletedReply, complete_lost_replies
 
 logger = logging.getLogger(__name__)
 
@@ -41,13 +41,13 @@ class StreamingReply:
 
 @dataclass(frozen=True)
 class HeartbeatReport:
-    """What the database said at one beat."""
+    """The state of the database at one beat."""
 
     own: frozenset[UUID]  # replies stored as streaming in this worker
     alive: frozenset[UUID] = frozenset()
     streaming: tuple[StreamingReply, ...] = ()  # in the conversations that are shown here
     # Replies completed from the journals of dead workers of this host.
-    completed: tuple[Completed, ...] = ()
+    completed: tuple[CompletedReply, ...] = ()
 
 
 class ShownConversations(Protocol):
@@ -57,7 +57,7 @@ class ShownConversations(Protocol):
 
 
 class HeartbeatSource(Protocol):
-    """What a worker needs from its heartbeat."""
+    """The interface of a heartbeat that a worker needs."""
 
     @property
     def database_answers(self) -> bool:
@@ -70,8 +70,8 @@ class HeartbeatSource(Protocol):
     def was_given_up(self, since: float) -> bool:
         """Whether others may have ended replies of this worker since `since` (monotonic time)."""
 
-    def reports(self, shown: ShownConversations) -> AsyncGenerator[HeartbeatReport, None]:
-        """Yield a report for each beat from now on, including the conversations of `shown`."""
+    def reports(self, source: ShownConversations) -> AsyncGenerator[HeartbeatReport, None]:
+        """Yield a report for each beat from now on, also on the conversations of `source`."""
 
     def stop(self) -> None:
         """Stop beating and sign off; returns soon even if the database is unavailable."""
@@ -89,8 +89,8 @@ class Heartbeat(HeartbeatSource):
         self._answered_at = self._beat_at = self._steady_since = time.monotonic()
         self._is_locked = False
         self._returned_at = -math.inf
-        self._completed: deque[Completed] = deque()  # not yet reported
-        self._silences = Silences()
+        self._completed: deque[CompletedReply] = deque()  # not yet reported
+        self._silences = HeartbeatMonitor()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
 
@@ -104,8 +104,8 @@ class Heartbeat(HeartbeatSource):
     def start(self) -> None:
         self._thread.start()
 
-    async def reports(self, shown: ShownConversations) -> AsyncGenerator[HeartbeatReport, None]:
-        self._loop, self._shown = asyncio.get_running_loop(), shown
+    async def reports(self, source: ShownConversations) -> AsyncGenerator[HeartbeatReport, None]:
+        self._loop, self._shown = asyncio.get_running_loop(), source
         while True:
             yield await self._reports.get()
 
@@ -144,7 +144,7 @@ class Heartbeat(HeartbeatSource):
         self._sign_off()
 
     def _beat(self) -> None:
-        beats = Process.objects.beats()
+        beats = Process.objects.read_heartbeats()
         self._answered_at = time.monotonic()
         if not self._record_beat():
             return
@@ -154,14 +154,14 @@ class Heartbeat(HeartbeatSource):
         self._beat_at = now
         alive = frozenset() if self.process.is_alone else self._reap(beats, now)
         if self._loop:
-            report = self._look(alive)
+            report = self._build_report(alive)
             self._loop.call_soon_threadsafe(self._reports.put_nowait, report)
 
-    def _reap(self, beats: Beats, now: float) -> frozenset[UUID]:
+    def _reap(self, beats: Heartbeats, now: float) -> frozenset[UUID]:
         """End what dead workers left behind; return the workers that are alive."""
         self.complete_lost_replies(BEAT_SECONDS)  # no longer, so that no beat is missed
         # Right after an outage of the database all beats are old, though the workers are alive.
-        if dead := self._silences.dead(beats, now, self._steady_since):
+        if dead := self._silences.find_dead(beats, now, self._steady_since):
             Process.objects.forget(dead)
         if now - self._steady_since > EXPIRY_SECONDS and (
             interrupted := Message.objects.interrupt_orphans()
@@ -173,7 +173,7 @@ class Heartbeat(HeartbeatSource):
     def _record_beat(self) -> bool:
         """Record a beat; return False if another program has locked the database."""
         try:
-            was_forgotten = self.process.beat()
+            was_forgotten = self.process.record_heartbeat()
         except OperationalError as error:
             if not is_locked(error):
                 raise
@@ -190,18 +190,20 @@ class Heartbeat(HeartbeatSource):
             self._returned_at = time.monotonic()
         return True
 
-    def _look(self, alive: frozenset[UUID]) -> HeartbeatReport:
+    def _build_report(self, alive: frozenset[UUID]) -> HeartbeatReport:
         streaming = Message.objects.streaming()
         own = frozenset(streaming.filter(streamed_by=self.process.pk).values_list("pk", flat=True))
         source = None if self.process.is_alone else self._shown
-        shown = source.conversations() if source else ()
-        found = streaming.filter(conversation__in=shown) if shown else streaming.none()
-        rows = found.values_list("conversation_id", "pk", "streamed_by")
+        conversations = source.conversations() if source else ()
+        replies = (
+            streaming.filter(conversation__in=conversations) if conversations else streaming.none()
+        )
+        rows = replies.values_list("conversation_id", "pk", "streamed_by")
         return HeartbeatReport(
-            own, alive, tuple(StreamingReply(*row) for row in rows), self._take_completed()
+            own, alive, tuple(StreamingReply(*row) for row in rows), self._pop_completed()
         )
 
-    def _take_completed(self) -> tuple[Completed, ...]:
+    def _pop_completed(self) -> tuple[CompletedReply, ...]:
         return tuple(self._completed.popleft() for _ in range(len(self._completed)))
 
     def _sign_off(self) -> None:

@@ -98,15 +98,15 @@ class LayerBus(Bus):
             tasks.create_task(self._send())
             tasks.create_task(self._check_layer())
 
-    async def received(self) -> AsyncGenerator[MessageReceived | BusRecovered, None]:
+    async def receive_messages(self) -> AsyncGenerator[MessageReceived | BusRecovered, None]:
         while not _is_cancelled():
             try:
                 self._channel = await self._layer.new_channel("bus")
                 self._unjoined = self._groups()
                 await self._sync_groups()
                 while not _is_cancelled():
-                    for one in self._unpack(await self._layer.receive(self._channel)):
-                        yield one
+                    for arrival in self._unpack(await self._layer.receive(self._channel)):
+                        yield arrival
             except LAYER_ERRORS:
                 await asyncio.sleep(ECHO_SECONDS)
             except Exception:  # a bad message; the next may be fine
@@ -123,7 +123,11 @@ class LayerBus(Bus):
     def _post(self, group: str, message: Message) -> None:
         messages = self._waiting.setdefault(group, [])
         if len(messages) >= MAX_WAITING:
-            messages = [one for one in messages if not isinstance(one, Frame)]
+            messages = [
+                queued_message
+                for queued_message in messages
+                if not isinstance(queued_message, Frame)
+            ]
             self._waiting[group] = messages
             if len(messages) >= MAX_WAITING:
                 return
@@ -136,7 +140,7 @@ class LayerBus(Bus):
             await self._has_waiting.wait()
             self._has_waiting.clear()
             waiting, self._waiting = self._waiting, {}
-            await asyncio.gather(*(self._send_to(*one) for one in waiting.items()))
+            await asyncio.gather(*(self._send_to(*addressed) for addressed in waiting.items()))
             if not self._waiting:
                 self._is_idle.set()
 
@@ -164,13 +168,13 @@ class LayerBus(Bus):
         if problems and batch.sender not in self._unread:
             self._unread.add(batch.sender)
             logger.warning("Messages of another version are ignored, for example: %s", problems[0])
-        heard: list[MessageReceived | BusRecovered] = []
+        arrivals: list[MessageReceived | BusRecovered] = []
         for message in batch.messages:
             if not isinstance(message, Echo):
-                heard.append(MessageReceived(batch.sender, message))
+                arrivals.append(MessageReceived(batch.sender, message))
             elif self._take_echo():
-                heard.append(BusRecovered())
-        return heard
+                arrivals.append(BusRecovered())
+        return arrivals
 
     def _take_echo(self) -> bool:
         """Note an echo; return whether it ends an outage."""

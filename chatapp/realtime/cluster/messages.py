@@ -238,11 +238,11 @@ def decode(data: bytes) -> tuple[Batch, list[str]]:
 
 def _decode_one_by_one(data: bytes) -> tuple[Batch, list[str]]:
     raw = _raw_batches.decode(data)
-    known: list[Message] = []
+    messages: list[Message] = []
     problems: list[str] = []
     for message in raw.messages:
         try:
-            known.append(_messages.decode(message))
+            messages.append(_messages.decode(message))
         except msgspec.ValidationError as error:
             problems.append(str(error))
-    return Batch(raw.sender, known), problems
+    return Batch(raw.sender, messages), problems

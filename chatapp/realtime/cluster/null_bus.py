@@ -35,7 +35,7 @@ class NullBus(Bus):
 
     def unsubscribe(self, user: int) -> None: ...
 
-    async def received(self) -> AsyncGenerator[MessageReceived | BusRecovered, None]:
+    async def receive_messages(self) -> AsyncGenerator[MessageReceived | BusRecovered, None]:
         return
         yield
 
@@ -50,7 +50,7 @@ class NullHeartbeat(HeartbeatSource):
     def was_given_up(self, since: float) -> bool:
         return False
 
-    async def reports(self, shown: ShownConversations) -> AsyncGenerator[HeartbeatReport, None]:
+    async def reports(self, source: ShownConversations) -> AsyncGenerator[HeartbeatReport, None]:
         return
         yield
 

@@ -62,8 +62,8 @@ class RemoteReply:
         """Show the reply to readers of a shared chat, beginning with a snapshot."""
         self._followers.add(follower)
         self._are_followers_behind = True
-        if self._may_ask:
-            self._ask()
+        if self._may_request:
+            self._request_snapshot()
 
     def unfollow(self, follower: Watcher) -> None:
         if follower in self._followers:
@@ -79,8 +79,8 @@ class RemoteReply:
         metrics.snapshots.labels("join").inc()
         self._waiting.add(viewer)
         self._behind.add(viewer)
-        if self._may_ask:
-            self._ask()
+        if self._may_request:
+            self._request_snapshot()
 
     def leave(self, viewer: Viewer, grace: float) -> None:
         """Remove a viewer that was closed; tell the owner if it was the last."""
@@ -90,7 +90,7 @@ class RemoteReply:
                 self._bus.post(self.owner, Leave(self.reply, grace))
                 if self._followers:  # they still get its frames, without keeping it alive
                     self._are_followers_behind = True
-                    self._ask()
+                    self._request_snapshot()
 
     def forget(self, viewer: Viewer) -> None:
         """Remove a viewer that no longer watches the reply, without telling the owner."""
@@ -106,7 +106,7 @@ class RemoteReply:
 
     # From the owner
 
-    async def take_frame(self, sequence: int, frame: str) -> None:
+    async def apply_frame(self, sequence: int, frame: str) -> None:
         self._heard_at = self._bus.now()
         if sequence == self._sequence + 1:
             self._sequence = sequence
@@ -116,10 +116,10 @@ class RemoteReply:
         elif sequence > self._sequence:
             self._catch_up_all()
 
-    async def take_snapshot(self, sequence: int, html: str, shared: str = "") -> None:
+    async def apply_snapshot(self, sequence: int, html: str, shared: str = "") -> None:
         self._heard_at = self._bus.now()
         if sequence < self._sequence:
-            self._ask()
+            self._request_snapshot()
             return
         viewers = self._waiting if sequence > self._sequence else self._behind
         self._sequence, self._behind, self._asked_at = sequence, set(), None
@@ -129,16 +129,16 @@ class RemoteReply:
             self._are_followers_behind = False
             await show_to(self._followers, shared)
 
-    def take_sequence(self, sequence: int | None) -> None:
-        """Take the owner's last frame number; None means the owner has no follower here."""
+    def apply_sequence(self, sequence: int | None) -> None:
+        """Apply the owner's last frame number; None means the owner has no follower here."""
         if sequence is None:
-            self._ask()
+            self._request_snapshot()
             return
         self._heard_at = self._bus.now()
         if sequence > self._sequence:
             self._catch_up_all()
 
-    def take_ended(self, sequence: int) -> set[Viewer]:
+    def mark_ended(self, sequence: int) -> set[Viewer]:
         """Note that the reply is saved; return the viewers that have not received all of it."""
         self.is_over = True
         is_whole = sequence == self._sequence
@@ -159,26 +159,26 @@ class RemoteReply:
             if uninformed:
                 await show_to(uninformed, delay_fragment(self.reply, SILENT))
             self._behind = set(self._waiting)
-        if (self._behind or self._are_followers_behind) and self._may_ask:
-            self._ask()
+        if (self._behind or self._are_followers_behind) and self._may_request:
+            self._request_snapshot()
 
-    def _ask(self) -> None:
+    def _request_snapshot(self) -> None:
         """Follow the reply by requesting a snapshot."""
         self._asked_at = self._bus.now()
         waits, is_shared = bool(self._waiting), bool(self._followers)
         self._bus.post(self.owner, Watch(self.reply, self.conversation, waits, is_shared))
 
     @property
-    def _may_ask(self) -> bool:
+    def _may_request(self) -> bool:
         """Whether no requested snapshot is pending."""
         return self._asked_at is None or self._bus.now() - self._asked_at >= ASK_AGAIN_SECONDS
 
     def _catch_up_all(self) -> None:
         self._behind = set(self._waiting)
         self._are_followers_behind = bool(self._followers)
-        if self._may_ask:
+        if self._may_request:
             metrics.snapshots.labels("gap").inc()
-            self._ask()
+            self._request_snapshot()
 
     def _command(self, command: Command) -> None:
         self._bus.post(self.owner, command)

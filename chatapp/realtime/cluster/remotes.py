@@ -26,7 +26,7 @@ class Remotes:
         """Return the conversations that the replies run in. Thread-safe."""
         return {remote.conversation for remote in list(self._remotes.values())}
 
-    def awaited_by(self, viewer: Viewer, conversation: UUID | None) -> list[RemoteReply]:
+    def for_viewer(self, viewer: Viewer, conversation: UUID | None) -> list[RemoteReply]:
         """Return the replies of the conversation that `viewer` watches."""
         return [
             remote
@@ -36,19 +36,19 @@ class Remotes:
 
     def watch(self, viewer: Viewer, conversation: UUID, reply: UUID, owner: UUID) -> None:
         """Let `viewer` watch a reply run by `owner`: first a snapshot, then the frames after it."""
-        self._remote(conversation, reply, owner).join(viewer)
+        self._get_or_create(conversation, reply, owner).join(viewer)
 
     def follow(self, follower: Watcher, conversation: UUID, reply: UUID, owner: UUID) -> None:
         """Show a reply run by `owner` to readers of a shared chat, without keeping it alive."""
-        self._remote(conversation, reply, owner).follow(follower)
+        self._get_or_create(conversation, reply, owner).follow(follower)
 
     def unfollow(self, follower: Watcher) -> None:
         for remote in list(self._remotes.values()):
             remote.unfollow(follower)
             if not remote.has_viewers:
-                self.drop(remote)
+                self.remove(remote)
 
-    def _remote(self, conversation: UUID, reply: UUID, owner: UUID) -> RemoteReply:
+    def _get_or_create(self, conversation: UUID, reply: UUID, owner: UUID) -> RemoteReply:
         if reply not in self._remotes:
             showing = self._viewers.showing(conversation)
             self._remotes[reply] = RemoteReply(reply, conversation, owner, showing, self._bus)
@@ -59,9 +59,11 @@ class Remotes:
         for remote in list(self._remotes.values()):
             remote.leave(viewer, grace)
             if not remote.has_viewers:
-                self.drop(remote)
+                self.remove(remote)
 
-    def drawn(self, viewer: Viewer, conversation: UUID, streaming: Collection[UUID]) -> None:
+    def forget_finished(
+        self, viewer: Viewer, conversation: UUID, streaming: Collection[UUID]
+    ) -> None:
         """Note that `viewer` shows the stored conversation, with only `streaming` unfinished.
 
         It needs no late frames of the other replies: they are part of what it shows.
@@ -70,12 +72,12 @@ class Remotes:
             if remote.conversation == conversation and remote.reply not in streaming:
                 remote.forget(viewer)
                 if not remote.has_viewers:
-                    self.drop(remote)
+                    self.remove(remote)
 
-    def drop(self, remote: RemoteReply) -> None:
+    def remove(self, remote: RemoteReply) -> None:
         self._remotes.pop(remote.reply, None)
 
-    def drop_ended(self, streaming: Collection[UUID]) -> list[UUID]:
+    def remove_ended(self, streaming: Collection[UUID]) -> list[UUID]:
         """Drop replies that were not streaming at two checks in a row; return their conversations.
 
         The last frames of a reply that has just ended may still be on their way.
@@ -85,7 +87,7 @@ class Remotes:
             if remote.reply in streaming:
                 remote.is_over = False
             elif remote.is_over:
-                self.drop(remote)
+                self.remove(remote)
                 ended.append(remote.conversation)
             else:
                 remote.is_over = True
@@ -93,11 +95,11 @@ class Remotes:
 
     def renew(self) -> None:
         """Renew the leases on all replies, and repeat commands that may have been lost."""
-        held: defaultdict[UUID, set[UUID]] = defaultdict(set)
+        replies_by_owner: defaultdict[UUID, set[UUID]] = defaultdict(set)
         for remote in list(self._remotes.values()):
-            held[remote.owner].add(remote.reply)
+            replies_by_owner[remote.owner].add(remote.reply)
             remote.repeat_commands()
-        for owner, replies in held.items():
+        for owner, replies in replies_by_owner.items():
             self._bus.post(owner, Renew(frozenset(replies)))
 
     async def notice_silence(self) -> None:

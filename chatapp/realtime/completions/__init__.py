@@ -6,7 +6,14 @@ retries and fallbacks of a reply, and ends it when its token is revoked or this 
 Imports `realtime.generation` and what is below `realtime`.
 """
 
-from chatapp.realtime.completions.completions import Completion, Completions, Take
-from chatapp.realtime.completions.requests import ApiRequest, Asked, NotPermitted
+from chatapp.realtime.completions.completions import Completion, Completions, OnEvents
+from chatapp.realtime.completions.requests import ApiRequest, CompletionRequest, NotPermitted
 
-__all__ = ["ApiRequest", "Asked", "Completion", "Completions", "NotPermitted", "Take"]
+__all__ = [
+    "ApiRequest",
+    "Completion",
+    "CompletionRequest",
+    "Completions",
+    "NotPermitted",
+    "OnEvents",
+]

@@ -19,15 +19,15 @@ from chatapp.models import ModelChoice, Refused, Upstream, Usage, User
 from chatapp.models.billing.usage import milliseconds
 from chatapp.models.conversations.api_chats import ApiAnswer
 from chatapp.models.platform.upstream_failures import FAILURES, UpstreamFailure
-from chatapp.realtime.completions.requests import REVOKED, ApiRequest, Asked
-from chatapp.realtime.generation import stored
+from chatapp.realtime.completions.requests import REVOKED, ApiRequest, CompletionRequest
+from chatapp.realtime.generation import run_in_write_thread
 from chatapp.realtime.generation.fallback import Fallbacks
 from chatapp.realtime.generation.retries import RequestFailed, with_retries
 from chatapp.realtime.generation.unsaved import UnsavedAnswer, book
 from chatapp.upstream.client import UpstreamClient
 from chatapp.upstream.wire.errors import UpstreamError
 from chatapp.upstream.wire.events import Event, UsageOptionRefused
-from chatapp.upstream.wire.parameter_refusals import refusal_of
+from chatapp.upstream.wire.parameter_refusals import find_refusal
 from chatapp.upstream.wire.reply import Ending
 
 logger = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ RESTARTING = "The server is restarting. Send the request again in a moment."
 LAST_SECONDS = 5.0  # to book what stopped requests cost
 TOO_MANY = "You have {} requests running already. Wait for one to finish."
 
-Take = Callable[[list[Event]], Awaitable[None]]  # takes the events of one read
+OnEvents = Callable[[list[Event]], Awaitable[None]]  # takes the events of one read
 
 
 _booking: set[asyncio.Task[None]] = set()  # keeps references, as their callers may leave
@@ -57,24 +57,24 @@ class Completion:
     def __init__(self, request: ApiRequest, client: UpstreamClient) -> None:
         self.request = request
         self.answer = UnsavedAnswer(client, request.reservation)
-        self.usage = Usage.nothing()  # once `run` has returned
+        self.usage = Usage.empty()  # once `run` has returned
         self.stopped = ""  # a sentence that says why it was stopped
         self.ending = Ending.ABANDONED
         self._client = client
-        self._fallbacks = Fallbacks(request, ApiRequest.of_model, ApiRequest.take_over)
+        self._fallbacks = Fallbacks(request, ApiRequest.for_model, ApiRequest.take_over)
         self._deadline: asyncio.Timeout | None = None
         self._stopped_as = Ending.ABANDONED
         self._started_at = time.monotonic()
         self._first_token: float | None = None
 
-    async def run(self, take: Take) -> None:
-        """Read the answer; call `take` with its events. What it cost is booked in any case.
+    async def run(self, on_events: OnEvents) -> None:
+        """Read the answer; call `on_events` with its events. What it cost is booked in any case.
 
         Cancelling this closes the upstream request at once.
         """
         try:
             async with asyncio.timeout(self._seconds_left) as self._deadline:
-                await with_retries(partial(self._ask, take), _wait_quietly, self._fall_back)
+                await with_retries(partial(self._ask, on_events), _wait_quietly, self._fall_back)
             over = self.answer.is_over_budget
             self.ending = Ending.OVER_BUDGET if over else self.answer.reply.ending
         except TimeoutError:
@@ -100,32 +100,32 @@ class Completion:
     def saves(self) -> bool:
         """Whether the chat is saved when it has ended."""
         has_ended_well = self.has_arrived or self.ending is Ending.NO_ANSWER
-        return self.request.asked.chat is not None and has_ended_well
+        return self.request.completion_request.chat is not None and has_ended_well
 
     @property
     def _seconds_left(self) -> float | None:
-        expires_at = self.request.asked.token.expires_at
+        expires_at = self.request.completion_request.token.expires_at
         return (expires_at - timezone.now()).total_seconds() if expires_at else None
 
-    async def _ask(self, take: Take) -> None:
+    async def _ask(self, on_events: OnEvents) -> None:
         """Send the request once. Raises `RequestFailed` if it failed before anything arrived."""
         request, answer, options = self.request, self.answer, self.request.options
         answer.cost.end_try(answer.choices)
-        asked = answer.ask(request.upstream, request.model, request.history, options)
-        async with aclosing(asked) as batches:
+        stream = answer.ask(request.upstream, request.model, request.history, options)
+        async with aclosing(stream) as batches:
             async for events in batches:
-                self._look_at(events)
+                self._note_events(events)
                 await answer.budget.grow()
-                await take(events)
+                await on_events(events)
         error = answer.reply.error
         if self.has_arrived or (error is None and answer.reply.ending is not Ending.CUT_OFF):
             return
         if error and await self._is_respelled(error):
-            await self._ask(take)
+            await self._ask(on_events)
             return
         raise RequestFailed(error)
 
-    def _look_at(self, events: list[Event]) -> None:
+    def _note_events(self, events: list[Event]) -> None:
         if any(isinstance(event, UsageOptionRefused) for event in events):
             self.request.upstream.takes_usage_option = False
         if self._first_token is None and self.has_arrived:
@@ -136,7 +136,7 @@ class Completion:
     async def _is_respelled(self, error: UpstreamError) -> bool:
         """Learn which fields the model refuses; return whether all have another name."""
         upstream, model = self.request.upstream, self.request.model
-        refusal = refusal_of(error, self.request.options.parameters)
+        refusal = find_refusal(error, self.request.options.parameters)
         if (
             refusal is None
             or refusal.of_value
@@ -144,7 +144,9 @@ class Completion:
         ):
             return False
         upstream.learn_refusals(model, refusal.fields)
-        await stored(partial(Upstream.remember_refusals, upstream.pk, model, refusal.fields))
+        await run_in_write_thread(
+            partial(Upstream.remember_refusals, upstream.pk, model, refusal.fields)
+        )
         return upstream.has_other_names(model, refusal.fields)
 
     async def _fall_back(self, error: UpstreamError | None) -> bool:
@@ -171,7 +173,7 @@ class Completion:
         self.usage.duration_ms = milliseconds(self._seconds)
         while True:
             try:
-                await stored(self._store)
+                await run_in_write_thread(self._store)
             except (OperationalError, InterfaceError) as error:
                 logger.error("The usage of a request waits for the database: %s", error)
                 await asyncio.sleep(BOOK_AGAIN_SECONDS)
@@ -183,16 +185,16 @@ class Completion:
         request = self.request
         self._store_chat()
         upstream, error = request.upstream, self.answer.reply.error
-        asked_by = (request.pk, request.asked.person, upstream, request.model)
-        book(partial(self.usage.of_request, *asked_by), upstream)
+        asked_by = (request.pk, request.completion_request.person, upstream, request.model)
+        book(partial(self.usage.charge_request, *asked_by), upstream)
         if self.ending in FAILURES:
-            UpstreamFailure.count_one(upstream.pk, error.kind if error else self.ending)
+            UpstreamFailure.count_failure(upstream.pk, error.kind if error else self.ending)
         if not upstream.takes_usage_option:
             Upstream.objects.filter(pk=upstream.pk).update(takes_usage_option=False)
 
     def _store_chat(self) -> None:
         """Save the chat if the script wants that, and if there is anything of an answer."""
-        chat, person = self.request.asked.chat, self.request.asked.person
+        chat, person = self.request.completion_request.chat, self.request.completion_request.person
         if chat is None or not self.saves:
             return
         # Locked before it is booked: a person who is erased meanwhile must not get a new chat.
@@ -232,24 +234,30 @@ class Completions:
     def __len__(self) -> int:
         return len(self._running)
 
-    async def begin(self, asked: Asked, choice: ModelChoice) -> Completion:
+    async def begin(self, completion_request: CompletionRequest, choice: ModelChoice) -> Completion:
         """Reserve budget for a request and return it, to be run. Raises `Refused`."""
         if self._has_ended:
             raise Restarting(RESTARTING)
-        most = settings.CHATAPP_REPLIES_PER_PERSON
-        mine = [one for one in self._running if one.request.asked.person == asked.person]
+        limit = settings.CHATAPP_REPLIES_PER_PERSON
+        mine = [
+            completion
+            for completion in self._running
+            if completion.request.completion_request.person == completion_request.person
+        ]
         # Those that begin count, too: many may arrive before the first is running.
-        if len(mine) + self._beginning[asked.person] >= most:
-            raise TooMany(TOO_MANY.format(most))
+        if len(mine) + self._beginning[completion_request.person] >= limit:
+            raise TooMany(TOO_MANY.format(limit))
         key = uuid4()
-        self._beginning[asked.person] += 1
+        self._beginning[completion_request.person] += 1
         try:
-            request = await stored(partial(ApiRequest.begin, asked, choice, self._process, key))
+            request = await run_in_write_thread(
+                partial(ApiRequest.begin, completion_request, choice, self._process, key)
+            )
         except asyncio.CancelledError:  # the thread may have reserved it all the same
-            await stored(partial(ApiRequest.forget, key))
+            await run_in_write_thread(partial(ApiRequest.forget, key))
             raise
         finally:
-            self._beginning -= Counter({asked.person: 1})  # removes those without any
+            self._beginning -= Counter({completion_request.person: 1})  # removes those without any
         return Completion(request, self._client)
 
     @contextmanager
@@ -265,19 +273,19 @@ class Completions:
 
     async def recheck_access(self, people: set[int] | None) -> None:
         """Stop the requests of those who may not send them any more; None means everybody's."""
-        for one in list(self._running):
-            if people is None or one.request.asked.person in people:
+        for completion in list(self._running):
+            if people is None or completion.request.completion_request.person in people:
                 try:
-                    await database_sync_to_async(one.request.check)()
+                    await database_sync_to_async(completion.request.check)()
                 except Refused as refused:
-                    one.stop(str(refused), Ending.ABANDONED)
+                    completion.stop(str(refused), Ending.ABANDONED)
 
     async def end(self, seconds: float) -> None:
         """Accept no more requests, give those running some time, then stop them."""
         self._has_ended = True
         if self._running:
             await asyncio.wait(self._running.values(), timeout=seconds)
-        for one in list(self._running):
-            one.stop(RESTARTING, Ending.INTERRUPTED)
+        for completion in list(self._running):
+            completion.stop(RESTARTING, Ending.INTERRUPTED)
         if self._running:
             await asyncio.wait(self._running.values(), timeout=LAST_SECONDS)

@@ -1,4 +1,4 @@
-"""What a person's script asks of a model, and the budget for it."""
+"""The request of a person's script to a model, and the budget for it."""
 
 import uuid
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ class NotPermitted(Refused):
 
 
 @dataclass(frozen=True)
-class Asked:
+class CompletionRequest:
     """A request as a person's script sent it, apart from the model."""
 
     token: AccessToken
@@ -56,7 +56,7 @@ class Asked:
         token = AccessToken.objects.living().select_related("user").filter(pk=self.token.pk).first()
         if token is None:
             raise NotPermitted(REVOKED)
-        if not Installation.this().lets_use_api(token.user):
+        if not Installation.load().lets_use_api(token.user):
             raise NotPermitted(SWITCHED_OFF)
 
 
@@ -64,7 +64,7 @@ class Asked:
 class ApiRequest:
     """A request to one model, which counts as a reply for limits. Its key is that of its usage."""
 
-    asked: Asked
+    completion_request: CompletionRequest
     upstream: Upstream
     model: str
     streamed_by: uuid.UUID  # the process
@@ -76,19 +76,25 @@ class ApiRequest:
 
     @classmethod
     def begin(
-        cls, asked: Asked, choice: ModelChoice, process: uuid.UUID, key: uuid.UUID
+        cls,
+        completion_request: CompletionRequest,
+        choice: ModelChoice,
+        process: uuid.UUID,
+        key: uuid.UUID,
     ) -> "ApiRequest":
         """Reserve budget for the request. Raises `Refused`."""
-        asked.check_permitted()
-        upstream = Upstream.offering(choice, asked.person)
-        request = cls(asked, upstream, choice.name, process, key)
-        most = request.upstream.parameters.get("n", 1)
-        if asked.choices > most:
-            raise Refused(TOO_MANY_CHOICES.format(most))
+        completion_request.check_permitted()
+        upstream = Upstream.get_for_choice(choice, completion_request.person)
+        request = cls(completion_request, upstream, choice.name, process, key)
+        max_choices = request.upstream.parameters.get("n", 1)
+        if completion_request.choices > max_choices:
+            raise Refused(TOO_MANY_CHOICES.format(max_choices))
         with transaction.atomic():
             request.reserve()
-            if asked.chat and asked.hourly:
-                asked.chat.take_room(asked.token.user, asked.hourly)
+            if completion_request.chat and completion_request.hourly:
+                completion_request.chat.charge_quota(
+                    completion_request.token.user, completion_request.hourly
+                )
         return request
 
     @staticmethod
@@ -103,7 +109,7 @@ class ApiRequest:
 
     @property
     def history(self) -> History:
-        return self.asked.history
+        return self.completion_request.history
 
     @property
     def options(self) -> RequestOptions:
@@ -111,31 +117,33 @@ class ApiRequest:
 
         What an administrator sets for all requests holds here too, except what serves replies only.
         """
-        wanted = self.asked.parameters
-        parameters = self.upstream.parameters_for(self.model, wanted)
+        requested_parameters = self.completion_request.parameters
+        parameters = self.upstream.parameters_for(self.model, requested_parameters)
         for name in OF_REPLIES:
-            if name not in wanted:
+            if name not in requested_parameters:
                 parameters.pop(name, None)
-        if self.asked.tool_choice is not None:
-            parameters["tool_choice"] = self.asked.tool_choice
-        if self.asked.choices > 1:
-            parameters["n"] = self.asked.choices
-        parameters |= identifiers_for(self.upstream, self.model, self.asked.person)
-        return RequestOptions(self.asked.tools, parameters)
+        if self.completion_request.tool_choice is not None:
+            parameters["tool_choice"] = self.completion_request.tool_choice
+        if self.completion_request.choices > 1:
+            parameters["n"] = self.completion_request.choices
+        parameters |= identifiers_for(self.upstream, self.model, self.completion_request.person)
+        return RequestOptions(self.completion_request.tools, parameters)
 
     def check(self) -> None:
         """Raise `Refused` if the person may not ask the model any more."""
-        self.asked.check_permitted()
-        Upstream.offering(ModelChoice(self.upstream.pk, self.model), self.asked.person)
+        self.completion_request.check_permitted()
+        Upstream.get_for_choice(
+            ModelChoice(self.upstream.pk, self.model), self.completion_request.person
+        )
 
-    def of_model(self, choice: ModelChoice) -> "ApiRequest":
+    def for_model(self, choice: ModelChoice) -> "ApiRequest":
         """Return the request as another model would be asked it. Raises `Refused`."""
-        upstream = Upstream.offering(choice, self.asked.person)
-        asked = replace(self, upstream=upstream, model=choice.name, reservation=None)
-        most = context_window(upstream, choice.name)
-        if most and asked.size.tokens(BYTES_PER_TOKEN, MIDDLE) > most:
+        upstream = Upstream.get_for_choice(choice, self.completion_request.person)
+        request = replace(self, upstream=upstream, model=choice.name, reservation=None)
+        window = context_window(upstream, choice.name)
+        if window and request.size.tokens(BYTES_PER_TOKEN, MIDDLE) > window:
             raise Refused(TOO_LONG)
-        return asked
+        return request
 
     def take_over(
         self, other: "ApiRequest", failed: FailedModel, spent: Usage
@@ -146,26 +154,26 @@ class ApiRequest:
         """
         spent.message_id, spent.kind = uuid.uuid4(), Usage.Kind.API
         with transaction.atomic():
-            person = self.asked.person
+            person = self.completion_request.person
             spent.charge(person, self.upstream, self.model, asked_at=self.began_at)
             handing_over.release(self.pk, spent, person, other.upstream_id, other.model)
             other.reserve()
-            UpstreamFailure.count_one(failed.upstream, failed.kind)
+            UpstreamFailure.count_failure(failed.upstream, failed.kind)
         other.failed_models = (*self.failed_models, failed)
         return other
 
     def reserve(self) -> None:
         """Reserve budget for it, in a transaction. Raises `OverLimit`."""
         options = self.options
-        most = output_limit_in(options.parameters)
-        admitted = reservations.admit(
-            self.asked.person,
+        max_output = output_limit_in(options.parameters)
+        reservations_by_id = reservations.admit(
+            self.completion_request.person,
             [self],
             lambda request: request.size.upper_tokens,
-            lambda _: most * options.choices if most else None,
+            lambda _: max_output * options.choices if max_output else None,
         )
-        self.reservation = admitted.get(self.pk)
+        self.reservation = reservations_by_id.get(self.pk)
 
     @property
     def size(self) -> PromptSize:
-        return PromptSize.of(self.history, self.asked.tools)
+        return PromptSize.of(self.history, self.completion_request.tools)

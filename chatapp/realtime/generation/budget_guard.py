@@ -19,10 +19,10 @@ from chatapp.models.billing.reservations import (
     Reservation,
     admit_again,
     grow,
-    together,
+    reservation_transaction,
 )
-from chatapp.models.billing.tool_tokens import remember_tools
-from chatapp.realtime.generation.storing import stored
+from chatapp.models.billing.tool_tokens import remember_tool_tokens
+from chatapp.realtime.generation.storing import run_in_write_thread
 from chatapp.upstream.wire.chat_parameters import FIELDS
 from chatapp.upstream.wire.dialects import RequestOptions
 from chatapp.upstream.wire.estimates import PromptSize
@@ -57,7 +57,7 @@ class BudgetGuard:
             and not self.reservation.was_refused
         )
 
-    async def admitted(
+    async def admit_request(
         self,
         size: PromptSize,
         earlier: Usage,
@@ -73,17 +73,17 @@ class BudgetGuard:
         """
         if self.reservation is None:
             return options
-        remember_tools(upstream.pk, size.upper_tool_tokens)
+        remember_tool_tokens(upstream.pk, size.upper_tool_tokens)
         if not await self._is_admitted(self.reservation, size.upper_tokens, earlier):
             if options.tools and not earlier.total_tokens:
-                return self.told(replace(options, tools=[]), upstream, model)
+                return self.capped_options(replace(options, tools=[]), upstream, model)
             self._end()
             await asyncio.sleep(0)  # lets the cancellation arrive
-        return self.told(options, upstream, model)
+        return self.capped_options(options, upstream, model)
 
     async def _is_admitted(self, reservation: Reservation, prompt: int, earlier: Usage) -> bool:
         try:
-            return await stored(partial(admit_again, reservation, prompt, earlier))
+            return await run_in_write_thread(partial(admit_again, reservation, prompt, earlier))
         except (OperationalError, InterfaceError) as error:
             logger.warning("A request goes on without a budget reservation: %s", error)
             return True
@@ -95,31 +95,33 @@ class BudgetGuard:
             return
         self._grows_at = time.monotonic() + GROW_SECONDS
         try:
-            await stored(partial(_grow, reservation))
+            await run_in_write_thread(partial(_grow, reservation))
         except (OperationalError, InterfaceError) as error:
             logger.warning("An answer goes on without a larger reservation: %s", error)
         self.end_if_over()
 
-    def told(self, options: RequestOptions, upstream: Upstream, model: str) -> RequestOptions:
+    def capped_options(
+        self, options: RequestOptions, upstream: Upstream, model: str
+    ) -> RequestOptions:
         """Return the options with `max_tokens` lowered to the budget.
 
         A lower value set by an administrator or for the chat stays.
         """
         if (reservation := self.reservation) is None:
             return options
-        name, most = _token_limit_of(options.parameters, upstream, model)
+        name, limit = _find_token_limit(options.parameters, upstream, model)
         affordable = max(1, reservation.affordable // options.choices)
-        self.was_cut_short = affordable <= MAX_REQUESTED and (most is None or affordable < most)
+        self.was_cut_short = affordable <= MAX_REQUESTED and (limit is None or affordable < limit)
         if not self.was_cut_short:
-            reservation.tell(most * options.choices if most else None)
+            reservation.begin_request(limit * options.choices if limit else None)
             return options
-        reservation.tell(affordable * options.choices)
+        reservation.begin_request(affordable * options.choices)
         return replace(options, parameters={**options.parameters, name: affordable})
 
     def count(self, events: Iterable[Event]) -> None:
         """Count the text that has arrived; end the reply if that used up the budget."""
         if self.reservation:
-            self.reservation.written += sum(map(_bytes_of, events))
+            self.reservation.written += sum(map(_count_bytes, events))
             self.end_if_over()
 
     def end_if_over(self) -> None:
@@ -129,21 +131,21 @@ class BudgetGuard:
 
 
 def _grow(reservation: Reservation) -> None:
-    with together([reservation]):
+    with reservation_transaction([reservation]):
         grow([reservation])
 
 
-def _token_limit_of(
+def _find_token_limit(
     parameters: Mapping[str, object], upstream: Upstream, model: str
 ) -> tuple[str, int | None]:
     """Return the parameter by which the upstream limits an answer, and its present value if set."""
     for name in FIELDS["max_output_tokens"]:
-        if type(most := parameters.get(name)) is int and most > 0:
-            return name, most
+        if type(limit := parameters.get(name)) is int and limit > 0:
+            return name, limit
     return upstream.output_field_for(model), None
 
 
-def _bytes_of(event: Event) -> int:
+def _count_bytes(event: Event) -> int:
     match event:
         case AnswerDelta() | ReasoningDelta() | RefusalDelta():
             return len(event.text.encode(errors="replace"))

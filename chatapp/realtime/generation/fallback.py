@@ -13,10 +13,10 @@ from typing import Generic, Protocol, TypeVar
 from django.db import InterfaceError, OperationalError
 
 from chatapp import metrics
-from chatapp.catalogue import name_of, takes_images
+from chatapp.catalogue import get_display_name, takes_images
 from chatapp.models import Fallback, ModelChoice, Refused, Upstream, Usage
 from chatapp.models.conversations.failed_models import FailedModel
-from chatapp.realtime.generation.storing import stored
+from chatapp.realtime.generation.storing import run_in_write_thread
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
 from chatapp.upstream.wire.history import History
 from chatapp.upstream.wire.reply import Ending
@@ -58,8 +58,8 @@ def calls_for_another(error: UpstreamError | None) -> bool:
     return error.kind in OF_ANY_REQUEST or error.may_pass or is_unpaid or bool(is_named)
 
 
-class AskedModel(Protocol):
-    """What was asked of a model: a turn, or a request over the API."""
+class ModelRequest(Protocol):
+    """A request to a model: a turn, or a request over the API."""
 
     @property
     def upstream(self) -> Upstream: ...
@@ -69,7 +69,7 @@ class AskedModel(Protocol):
     def history(self) -> History: ...
 
 
-A = TypeVar("A", bound=AskedModel)
+A = TypeVar("A", bound=ModelRequest)
 
 
 class Fallbacks(Generic[A]):
@@ -77,13 +77,13 @@ class Fallbacks(Generic[A]):
 
     def __init__(
         self,
-        asked: A,
-        asked_of: Callable[[A, ModelChoice], A],
+        request: A,
+        for_model: Callable[[A, ModelChoice], A],
         take_over: Callable[[A, A, FailedModel, Usage], A | None],
     ) -> None:
-        """`asked_of` and `take_over` do what `takeovers` says of turns."""
-        self._asked = asked
-        self._asked_of = asked_of
+        """`for_model` and `take_over` do what `takeovers` says of turns."""
+        self._asked = request
+        self._asked_of = for_model
         self._take_over = take_over
         self._left: list[ModelChoice] | None = None  # read after the first failure
 
@@ -95,7 +95,7 @@ class Fallbacks(Generic[A]):
         if not calls_for_another(error):
             return None
         try:
-            return await stored(partial(self._next, error, spent))
+            return await run_in_write_thread(partial(self._next, error, spent))
         except (OperationalError, InterfaceError) as failure:
             logger.warning("No fallback is asked, because the database failed: %s", failure)
             return None
@@ -107,14 +107,14 @@ class Fallbacks(Generic[A]):
         failed = FailedModel(
             upstream.pk,
             model,
-            name_of(upstream, model),
+            get_display_name(upstream, model),
             error.kind if error else Ending.CUT_OFF,
             error.status if error else None,
         )
         while self._left:
             choice = self._left.pop(0)
             try:
-                other = self._take_over(self._asked, self._checked(choice), failed, spent)
+                other = self._take_over(self._asked, self._prepare_request(choice), failed, spent)
             except Refused as refusal:
                 logger.info("The fallback %s is not asked: %s", choice.name, refusal)
                 continue
@@ -125,15 +125,15 @@ class Fallbacks(Generic[A]):
             return other
         return None
 
-    def _checked(self, choice: ModelChoice) -> A:
+    def _prepare_request(self, choice: ModelChoice) -> A:
         """Return what this model would be asked; raises `Refused`."""
-        asked = self._asked_of(self._asked, choice)
-        if asked.history.needs_images and takes_images(asked.upstream, choice.name) is False:
+        request = self._asked_of(self._asked, choice)
+        if request.history.needs_images and takes_images(request.upstream, choice.name) is False:
             raise Refused("It takes no images.")
-        return asked
+        return request
 
 
-def _report(failed: FailedModel, upstream: str, other: AskedModel) -> None:
+def _report(failed: FailedModel, upstream: str, other: ModelRequest) -> None:
     """Write a line without the error's message, which may quote a prompt."""
     to = other.upstream.name
     metrics.fallbacks.labels(upstream, to).inc()

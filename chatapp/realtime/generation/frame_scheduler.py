@@ -125,9 +125,9 @@ class FrameScheduler:
         """Show highlighted code, formulas and large blocks, which the render pool produces."""
         while self._live.has_jobs:
             text, jobs = self._live.jobs()
-            drawn = await pool.drawn(jobs)
+            results = await pool.render_jobs(jobs)
             async with self._showing:
-                if frame := self._live.take(text, jobs, drawn):
+                if frame := self._live.apply_results(text, jobs, results):
                     await self._audience.show(frame)
 
     def _later(self, seconds: float) -> None:

@@ -11,7 +11,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError
 from structlog.contextvars import bind_contextvars
 
 from chatapp import metrics
-from chatapp.concurrency.turns import served
+from chatapp.concurrency.turns import served_person
 from chatapp.models import Message, Turn, Upstream
 from chatapp.models.billing.reservations import Reservation
 from chatapp.models.conversations import branches
@@ -19,7 +19,7 @@ from chatapp.models.platform.upstream_failures import FAILURES
 from chatapp.realtime.generation.budget_guard import BudgetGuard
 from chatapp.realtime.generation.flush_rate import FlushRate
 from chatapp.realtime.generation.frame_scheduler import FrameScheduler
-from chatapp.realtime.generation.storing import stored
+from chatapp.realtime.generation.storing import run_in_write_thread
 from chatapp.realtime.generation.writer import Writer
 from chatapp.realtime.journal import Segment
 from chatapp.realtime.viewers import Audience, Showing
@@ -81,7 +81,7 @@ class Generation:
     async def run(self) -> None:
         """Stream the reply to its end; return when it is saved and shown."""
         bind_contextvars(reply=str(self.message.pk), upstream=self.writer.upstream.name)
-        served.set(self.writer.person)
+        served_person.set(self.writer.person)
         self._writing = asyncio.create_task(self.writer.write())
         leaving = asyncio.create_task(self._stop_when_abandoned())
         await asyncio.wait([self._writing])
@@ -178,7 +178,7 @@ class Generation:
         if error:
             logger.error("Reply %s failed", self.message.pk, exc_info=error)
             return Ending.FAILED
-        return self._ending_of(self.writer.reply)
+        return self._choose_ending(self.writer.reply)
 
     def _log_failure(self, ending: Ending) -> None:
         """Write a line without the error's message, which may quote a prompt."""
@@ -188,7 +188,7 @@ class Generation:
             fields |= {"error": error.kind.value, "status": error.status or ""}
         logger.warning("An upstream failed", extra=fields)
 
-    def _ending_of(self, reply: Reply) -> Ending:
+    def _choose_ending(self, reply: Reply) -> Ending:
         if self._stopped_as and (not reply.finish_reason or reply.wants_tools):
             return self._stopped_as
         ending = reply.ending
@@ -207,7 +207,7 @@ class Generation:
 
         while True:
             try:
-                await stored(partial(self._save_now, ending), notify)
+                await run_in_write_thread(partial(self._save_now, ending), notify)
             except (OperationalError, InterfaceError) as error:
                 if not has_notified:
                     logger.error("Reply %s waits for the database: %s", self.message.pk, error)
@@ -232,7 +232,7 @@ class Generation:
         usage = writer.update_message()
         message.finish(writer.reply, ending)
         others = [
-            message.other_choice(other, self._ending_of(other))
+            message.other_choice(other, self._choose_ending(other))
             for other in writer.others
             if other.has_arrived
         ]
@@ -250,7 +250,7 @@ class Generation:
             Upstream.remember_image_refusal(upstream, model)
         for upstream, model, fields in writer.refused_fields:
             Upstream.remember_refusals(upstream, model, fields)
-        for upstream, model, concession in writer.learned:
+        for upstream, model, concession in writer.learned_concessions:
             Upstream.remember_concessions(upstream, model, [concession])
         if writer.refused_context and (error := message.upstream_error):
             Upstream.remember_context_refusal(

@@ -13,7 +13,7 @@ from tempfile import TemporaryFile
 from threading import Lock
 
 from chatapp.models.files import storage
-from chatapp.upstream.wire.content import EncodedPart, ImagePart, fitted, is_parts
+from chatapp.upstream.wire.content import EncodedPart, ImagePart, fit_to_side, is_parts
 from chatapp.upstream.wire.dialects import ChatMessage
 from chatapp.upstream.wire.history import History
 
@@ -53,7 +53,7 @@ class EncodedImages:
             self._bytes -= len(dropped.json)
 
 
-CACHED = EncodedImages(MAX_CACHED_BYTES)
+IMAGE_CACHE = EncodedImages(MAX_CACHED_BYTES)
 
 
 async def with_images(history: History, side: int) -> Sequence[ChatMessage]:
@@ -64,43 +64,43 @@ async def with_images(history: History, side: int) -> Sequence[ChatMessage]:
     if not history.images:
         return history.messages
     images = list(dict.fromkeys(history.images))
-    encoded = await asyncio.gather(*(_encoded(image, side) for image in images))
-    by_image = dict(zip(images, encoded, strict=True))
-    return [_with_encoded(message, by_image) for message in history.messages]
+    parts = await asyncio.gather(*(_encode_image(image, side) for image in images))
+    by_image = dict(zip(images, parts, strict=True))
+    return [_embed_images(message, by_image) for message in history.messages]
 
 
-async def _encoded(image: ImagePart, side: int) -> EncodedPart:
+async def _encode_image(image: ImagePart, side: int) -> EncodedPart:
     key = image.file, side
-    if known := CACHED.get(key):
-        return known
+    if cached_part := IMAGE_CACHE.get(key):
+        return cached_part
     loop = asyncio.get_running_loop()
-    part = await loop.run_in_executor(_threads, _read, image, side)
-    CACHED.put(key, part)
+    part = await loop.run_in_executor(_threads, _read_image, image, side)
+    IMAGE_CACHE.put(key, part)
     return part
 
 
-def _with_encoded(message: ChatMessage, encoded: dict[ImagePart, EncodedPart]) -> ChatMessage:
+def _embed_images(message: ChatMessage, encoded: dict[ImagePart, EncodedPart]) -> ChatMessage:
     if not is_parts(content := message.get("content")):
         return message
     parts = [encoded[part] if isinstance(part, ImagePart) else part for part in content]
     return {**message, "content": parts}
 
 
-def _read(image: ImagePart, side: int) -> EncodedPart:
+def _read_image(image: ImagePart, side: int) -> EncodedPart:
     data = storage.read(image.file)
     with _computing:
         if max(image.width, image.height) > side:
-            data = scaled(data, image.media_type, side)
+            data = scale_image(data, image.media_type, side)
         return EncodedPart.of(image.media_type, data)
 
 
-def scaled(data: bytes, media_type: str, side: int) -> bytes:
+def scale_image(data: bytes, media_type: str, side: int) -> bytes:
     """Scale an image down until its longer side has `side` pixels. Raises `OSError`."""
     from PIL import Image  # needs memory, and few requests need it
 
     try:
         with Image.open(BytesIO(data), formats=[*FORMATS.values()]) as image:
-            size = fitted(*image.size, side)
+            size = fit_to_side(*image.size, side)
             image.draft(None, size)
             has_colours = image.mode in ("L", "RGB", "RGBA")  # and not the numbers of a palette
             smaller = (image if has_colours else image.convert("RGBA")).resize(

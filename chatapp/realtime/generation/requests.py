@@ -5,14 +5,14 @@ from typing import Any
 
 from channels.db import database_sync_to_async
 
-from chatapp.catalogue import endpoint_of, takes_images
+from chatapp.catalogue import build_endpoint, takes_images
 from chatapp.models import ToolServer, Turn, Upstream
 from chatapp.models.conversations.turns import tool_servers
 from chatapp.models.library.presets import CLOCK
 from chatapp.realtime.generation.identifiers import identifiers_for
 from chatapp.tools import CLOCK as CLOCK_TOOL
 from chatapp.tools import shared_registry
-from chatapp.upstream.wire.concessions import Concession, as_taken
+from chatapp.upstream.wire.concessions import Concession, apply_concessions
 from chatapp.upstream.wire.content import ImagePart, is_parts
 from chatapp.upstream.wire.dialects import ChatMessage, RequestOptions
 from chatapp.upstream.wire.history import History
@@ -25,7 +25,7 @@ EFFORT, NO_EFFORT = "reasoning_effort", "none"
 TOOLS, REASONING = "tools", "reasoning"
 
 
-async def options_of(
+async def build_options(
     turn: Turn, servers: Sequence[ToolServer] | None
 ) -> tuple[RequestOptions, str]:
     """Return the tools and parameters of a request of this turn, and what they had to concede.
@@ -36,36 +36,36 @@ async def options_of(
     """
     upstream, model, tools = turn.reply.upstream, turn.reply.model, []
     assert upstream
-    made = upstream.concessions_to(model)
-    if upstream.offers_tools and Concession.TOOLS not in made:
+    concessions = upstream.concessions_to(model)
+    if upstream.offers_tools and Concession.TOOLS not in concessions:
         person = turn.conversation.user_id
         if servers is None:
             read = database_sync_to_async(tool_servers)
-            servers = await read(upstream, person, turn.asked_with, turn.off_servers)
+            servers = await read(upstream, person, turn.request_settings, turn.off_servers)
         has_clock = upstream.offers_clock
-        if turn.asked_with:
-            has_clock = has_clock and turn.asked_with.offers(CLOCK)
+        if turn.request_settings:
+            has_clock = has_clock and turn.request_settings.offers(CLOCK)
         offered = await shared_registry().tools(servers, has_clock=has_clock, person=person)
         tools = [tool.as_request() for tool in offered]
-        if Concession.SCHEMA_KEYWORDS in made or upstream.gateway.refuses_schema_keywords:
+        if Concession.SCHEMA_KEYWORDS in concessions or upstream.gateway.refuses_schema_keywords:
             tools = [without_keywords(tool) for tool in tools]
-    wanted, conceded = turn.parameters, ""
-    if tools and Concession.TOOLS_WITH_EFFORT in made:
-        effort = wanted.get(EFFORT)
+    parameters, conceded = turn.parameters, ""
+    if tools and Concession.TOOLS_WITH_EFFORT in concessions:
+        effort = parameters.get(EFFORT)
         is_clock = all(tool.name == CLOCK_TOOL.name for tool in offered)
         if effort is None and not is_clock:
-            wanted, conceded = {**wanted, EFFORT: NO_EFFORT}, REASONING
+            parameters, conceded = {**parameters, EFFORT: NO_EFFORT}, REASONING
         elif effort != NO_EFFORT:
             tools, conceded = [], TOOLS
-    named = identifiers_for(upstream, model, turn.conversation.user_id, turn.conversation.pk)
-    return RequestOptions(tools, upstream.parameters_for(model, wanted) | named), conceded
+    identifiers = identifiers_for(upstream, model, turn.conversation.user_id, turn.conversation.pk)
+    return RequestOptions(tools, upstream.parameters_for(model, parameters) | identifiers), conceded
 
 
-def history_taken(history: History, upstream: Upstream, model: str) -> History:
+def adapt_history(history: History, upstream: Upstream, model: str) -> History:
     """Return the history as a model takes it."""
     if history.images and takes_images(upstream, model) is False:
         history = history.without_optional_images()
-    return as_taken(history, upstream.concessions_to(model))
+    return apply_concessions(history, upstream.concessions_to(model))
 
 
 def possible_concessions(
@@ -82,7 +82,7 @@ def possible_concessions(
     return {concession for concession, does_apply in applies.items() if does_apply}
 
 
-async def shown_request(turn: Turn) -> dict[str, object]:
+async def build_request_preview(turn: Turn) -> dict[str, object]:
     """Return the body of the turn's request for people to look at.
 
     Images have a placeholder in place of their bytes. The upstream's key can't be in a body, unless
@@ -90,12 +90,12 @@ async def shown_request(turn: Turn) -> dict[str, object]:
     """
     reply = turn.reply
     assert reply.upstream
-    history = history_taken(turn.history, reply.upstream, reply.model)
-    options, _ = await options_of(turn, turn.tool_servers)
-    endpoint = endpoint_of(reply.upstream)
+    history = adapt_history(turn.history, reply.upstream, reply.model)
+    options, _ = await build_options(turn, turn.tool_servers)
+    endpoint = build_endpoint(reply.upstream)
     messages = [_with_placeholders(message) for message in history.messages]
     body = endpoint.request_body(reply.model, messages, options)
-    return {name: _without(endpoint.secret, value) for name, value in body.items()}
+    return {name: _remove_secret(endpoint.secret, value) for name, value in body.items()}
 
 
 def _with_placeholders(message: ChatMessage) -> ChatMessage:
@@ -110,13 +110,13 @@ def _placeholder(image: ImagePart) -> dict[str, object]:
     return {"type": "image_url", "image_url": {"url": url}}
 
 
-def _without(secret: str, value: Any) -> Any:
+def _remove_secret(secret: str, value: Any) -> Any:
     if not secret:
         return value
     if isinstance(value, str):
         return value.replace(secret, KEY_REMOVED)
     if isinstance(value, Mapping):
-        return {name: _without(secret, one) for name, one in value.items()}
+        return {name: _remove_secret(secret, inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_without(secret, one) for one in value]
+        return [_remove_secret(secret, inner) for inner in value]
     return value

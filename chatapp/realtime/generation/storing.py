@@ -20,7 +20,7 @@ T = TypeVar("T")
 thread = ThreadPoolExecutor(1, "writes")
 
 
-async def stored(
+async def run_in_write_thread(
     write: Callable[[], T], tell_of_delay: Callable[[], Coroutine[Any, Any, None]] | None = None
 ) -> T:
     """Run `write` in the write thread and return its result.

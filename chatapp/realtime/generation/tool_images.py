@@ -21,7 +21,7 @@ from chatapp.models import ReplyImage, StoredFile
 from chatapp.models.conversations.images import FIRST_OF_TOOLS
 from chatapp.models.conversations.rounds import RunImage
 from chatapp.tools import ToolImage
-from chatapp.upstream.wire.base64_steps import decoded
+from chatapp.upstream.wire.base64_steps import decode_in_steps
 from chatapp.upstream.wire.images import MAX_IMAGES, MAX_IMAGES_BYTES
 
 logger = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ threads = FairThreads(
 )
 
 
-class LeftOut(Exception):
+class ImageSkipped(Exception):
     """An image is not kept; the message says why, as a clause."""
 
 
@@ -59,16 +59,16 @@ class ToolImages:
 
         Images that are too many have one sentence, so that the text stays short.
         """
-        kept, notes = [], []
+        run_images, notes = [], []
         for image in images:
             if self._count >= MAX_IMAGES:
                 notes.append(_too_many(image.number, images[-1].number))
                 break
             try:
-                kept.append(await self._keep(image))
-            except LeftOut as reason:
+                run_images.append(await self._keep(image))
+            except ImageSkipped as reason:
                 notes.append(LEFT_OUT.format(image.number, reason))
-        return kept, notes
+        return run_images, notes
 
     async def _keep(self, image: ToolImage) -> RunImage:
         position = FIRST_OF_TOOLS + self._count
@@ -76,14 +76,14 @@ class ToolImages:
         done: Future[tuple[RunImage, str]] = Future()
         store = partial(self._store, image.base64, position)
         threads.submit(self._person, len(image.base64), partial(_fulfil, done, store))
-        kept, file = await asyncio.wrap_future(done)
+        run_image, file = await asyncio.wrap_future(done)
         self.files[position] = file
-        return kept
+        return run_image
 
     def _store(self, base64: str, position: int) -> tuple[RunImage, str]:
         picture = read_image(base64)
         if self._bytes + len(picture.data) > MAX_IMAGES_BYTES:
-            raise LeftOut(TOO_LARGE)
+            raise ImageSkipped(TOO_LARGE)
         self._bytes += len(picture.data)
         try:
             file = StoredFile.store(picture.data, self._person)
@@ -95,10 +95,10 @@ class ToolImages:
             )
         except (OSError, Error) as error:  # also if the reply was deleted meanwhile
             logger.warning("An image of a tool can't be stored: %s", error)
-            raise LeftOut(NOT_STORED) from error
+            raise ImageSkipped(NOT_STORED) from error
         size = len(picture.data)
-        kept = RunImage(position, picture.media_type, picture.width, picture.height, size)
-        return kept, file.name
+        run_image = RunImage(position, picture.media_type, picture.width, picture.height, size)
+        return run_image, file.name
 
 
 def _too_many(first: int, last: int) -> str:
@@ -112,16 +112,16 @@ def read_image(base64: str) -> Picture:
     try:
         with TemporaryFile(dir=settings.DATA_DIR) as opened:
             # MIME's base64, which many libraries write, has line breaks.
-            opened.writelines(decoded(base64.encode().translate(None, b" \t\r\n")))
+            opened.writelines(decode_in_steps(base64.encode().translate(None, b" \t\r\n")))
             opened.flush()
             result = documents.read(Path(f"/dev/fd/{opened.fileno()}"), limits)
     except (ValueError, Unreadable) as error:
-        raise LeftOut(NO_IMAGE) from error
+        raise ImageSkipped(NO_IMAGE) from error
     except OSError as error:
         logger.warning("An image of a tool can't be read: %s", error)
-        raise LeftOut(NOT_STORED) from error
+        raise ImageSkipped(NOT_STORED) from error
     if not isinstance(result, Picture):
-        raise LeftOut(NO_IMAGE)
+        raise ImageSkipped(NO_IMAGE)
     return result
 
 

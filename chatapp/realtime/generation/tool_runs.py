@@ -65,9 +65,9 @@ class ToolRuns:
         """
         if index not in self._questions or self._questions[index].answer.done():
             return
-        decided = self._questions[index]
-        for question in self._questions.values() if always else [decided]:
-            if question.tool == decided.tool and not question.answer.done():
+        decided_question = self._questions[index]
+        for question in self._questions.values() if always else [decided_question]:
+            if question.tool == decided_question.tool and not question.answer.done():
                 question.answer.set_result(allowed)
 
     async def _run(self, index: int) -> None:
@@ -141,8 +141,8 @@ class ShownProgress:
                 await self._showing
 
     async def _show_latest(self) -> None:
-        shown = ""
-        while shown != self._run.progress:
-            shown = self._run.progress
+        shown_words = ""
+        while shown_words != self._run.progress:
+            shown_words = self._run.progress
             await self._show(self._run)
             await asyncio.sleep(PROGRESS_SECONDS)

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Callable
 from django.db import transaction
 
 from chatapp import metrics
-from chatapp.catalogue import endpoint_of
+from chatapp.catalogue import build_endpoint
 from chatapp.models import Upstream, Usage
 from chatapp.models.billing.budget_accounts import settle
 from chatapp.models.billing.reservations import Reservation
@@ -26,8 +26,10 @@ OF_REPLIES = ("n", "logprobs", "top_logprobs")
 
 def plain_options(upstream: Upstream, model: str, person: int) -> RequestOptions:
     """Return what an administrator set for all requests, for one plain answer to a person."""
-    sent = {name: one for name, one in upstream.parameters.items() if name not in OF_REPLIES}
-    return RequestOptions([], sent | identifiers_for(upstream, model, person))
+    parameters = {
+        name: value for name, value in upstream.parameters.items() if name not in OF_REPLIES
+    }
+    return RequestOptions([], parameters | identifiers_for(upstream, model, person))
 
 
 class UnsavedAnswer:
@@ -56,10 +58,10 @@ class UnsavedAnswer:
 
         Closing the generator closes the upstream request.
         """
-        options = self.budget.told(options, upstream, model)
+        options = self.budget.capped_options(options, upstream, model)
         self.choices = [Reply(choice) for choice in range(options.choices)]
-        self.cost.ask(PromptSize.of(history, options.tools))
-        stream = self._client.stream(endpoint_of(upstream), model, history.messages, options)
+        self.cost.begin_try(PromptSize.of(history, options.tools))
+        stream = self._client.stream(build_endpoint(upstream), model, history.messages, options)
         async with stream as batches:
             async for events in batches:
                 for event in events:

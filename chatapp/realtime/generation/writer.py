@@ -11,16 +11,16 @@ from channels.db import database_sync_to_async
 from structlog.contextvars import bind_contextvars
 
 from chatapp import metrics
-from chatapp.catalogue import endpoint_of
+from chatapp.catalogue import build_endpoint
 from chatapp.models import ChatSettings, ToolServer, Turn, Upstream, Usage
 from chatapp.models.conversations.costs import Cost
 from chatapp.models.conversations.rounds import Round, ToolRun
-from chatapp.models.conversations.takeovers import asked_of, take_over
+from chatapp.models.conversations.takeovers import plan_takeover, take_over
 from chatapp.realtime.generation.budget_guard import BudgetGuard
 from chatapp.realtime.generation.fallback import Fallbacks
 from chatapp.realtime.generation.frame_scheduler import FrameScheduler
 from chatapp.realtime.generation.images import with_images
-from chatapp.realtime.generation.requests import history_taken, options_of, possible_concessions
+from chatapp.realtime.generation.requests import adapt_history, build_options, possible_concessions
 from chatapp.realtime.generation.retries import RequestFailed, with_retries
 from chatapp.realtime.generation.tool_images import ToolImages
 from chatapp.realtime.generation.tool_runs import ToolRuns
@@ -28,9 +28,9 @@ from chatapp.realtime.journal import Segment
 from chatapp.rendering.fragments import LiveReply
 from chatapp.tools import Tool
 from chatapp.upstream.client import UpstreamClient
-from chatapp.upstream.wire.chat_parameters import names_of, value_of
+from chatapp.upstream.wire.chat_parameters import find_parameter_names, format_value
 from chatapp.upstream.wire.concessions import Concession, concession_for
-from chatapp.upstream.wire.content import has_parts, texts_joined
+from chatapp.upstream.wire.content import has_parts, join_texts
 from chatapp.upstream.wire.dialects import ChatMessage, RequestOptions
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
 from chatapp.upstream.wire.estimates import PromptSize
@@ -47,7 +47,7 @@ from chatapp.upstream.wire.events import (
     UsageReported,
 )
 from chatapp.upstream.wire.history import History
-from chatapp.upstream.wire.parameter_refusals import ParameterRefusal, refusal_of
+from chatapp.upstream.wire.parameter_refusals import ParameterRefusal, find_refusal
 from chatapp.upstream.wire.reply import Ending, Reply
 
 logger = logging.getLogger(__name__)
@@ -86,7 +86,7 @@ class Writer:
         self.person = turn.conversation.user_id
         self._history = turn.history
         self._tool_servers: Sequence[ToolServer] | None = turn.tool_servers
-        self._fallbacks = Fallbacks(turn, asked_of, take_over)
+        self._fallbacks = Fallbacks(turn, plan_takeover, take_over)
         self._cost = Cost()
         self.budget = budget
         self._journal = journal
@@ -134,9 +134,9 @@ class Writer:
         Returns False, and changes nothing, if the upstream is not set up for it or the usage can
         no longer arrive.
         """
-        wanted = self.upstream.drains_stopped and self._is_streaming and not self.reply.usage
-        self._reads_for_usage_only = wanted
-        return wanted
+        can_read_on = self.upstream.drains_stopped and self._is_streaming and not self.reply.usage
+        self._reads_for_usage_only = can_read_on
+        return can_read_on
 
     def decide(self, round: int, call: int, allowed: bool, always: bool) -> None:
         """Allow or deny a tool call of this round."""
@@ -146,7 +146,7 @@ class Writer:
     def update_message(self) -> Usage:
         """Copy all that has arrived to the message; return the usage of all rounds together."""
         self.is_dirty = False
-        self.message.take(self.reply, self._runs())
+        self.message.copy_progress(self.reply, self._runs())
         usage = self._cost.usage(self._choices)
         self.message.usage_so_far = usage.as_record()
         return usage
@@ -160,7 +160,7 @@ class Writer:
             self.message.reasoning_duration = time.monotonic() - self._thinking_since
 
     @property
-    def learned(self) -> list[tuple[int, str, Concession]]:
+    def learned_concessions(self) -> list[tuple[int, str, Concession]]:
         """The concessions with which models answered: the last one after each refusal."""
         last = [self._untried] if self._untried and self._has_arrived else []
         return [*self._helpful, *last]
@@ -183,8 +183,8 @@ class Writer:
         if error and options.tools and self._learns_of_effort(error):
             await self._ask()
             return
-        refusal = refusal_of(error, self._sent_parameters) if error else None
-        names = names_of(refusal.fields, self._turn.parameters) if refusal else []
+        refusal = find_refusal(error, self._sent_parameters) if error else None
+        names = find_parameter_names(refusal.fields, self._turn.parameters) if refusal else []
         # A maximum output of the chat may be what doesn't fit.
         if error and error.exceeds_context and "max_output_tokens" not in names:
             self.refused_context = True
@@ -194,18 +194,20 @@ class Writer:
             return
         if error is None:
             raise RequestFailed(None)
-        possible = possible_concessions(self._sent, options, self._sent_parts)
-        if self._sent.images and (error.refuses_images or error.refuses_parts):
+        possible = possible_concessions(self._sent_history, options, self._sent_parts)
+        if self._sent_history.images and (error.refuses_images or error.refuses_parts):
             self.refused_images.append((self.upstream.pk, self.message.model))
             self.upstream.learn_image_refusal(self.message.model)
-            if self._sent.images:  # those that a person attached, or an administrator insists
+            if (
+                self._sent_history.images
+            ):  # those that a person attached, or an administrator insists
                 self.reply.error = replace(error, kind=ErrorKind.NO_IMAGES)
             else:
                 await self._ask()
         elif refusal and self._is_respelled(refusal):
             await self._ask()
         elif refusal and names:
-            value = value_of(names[0], self._turn.parameters) if refusal.of_value else ""
+            value = format_value(names[0], self._turn.parameters) if refusal.of_value else ""
             kind = ErrorKind.NO_PARAMETER
             self.reply.error = replace(error, kind=kind, param=" ".join(names), code=value)
         elif concession := concession_for(error, possible):
@@ -217,7 +219,7 @@ class Writer:
 
     def _learns_of_effort(self, error: UpstreamError) -> bool:
         """Learn of a refusal of tools together with reasoning; return whether it is news."""
-        if Concession.TOOLS_WITH_EFFORT in self._conceded or not error.refuses_tools_with_effort:
+        if Concession.TOOLS_WITH_EFFORT in self._concessions or not error.refuses_tools_with_effort:
             return False
         self._concede(Concession.TOOLS_WITH_EFFORT)
         return True
@@ -255,7 +257,7 @@ class Writer:
     async def _options(self) -> RequestOptions:
         # Those of the turn serve the first request only; they may have changed by the next.
         servers, self._tool_servers = self._tool_servers, None
-        options, conceded = await options_of(self._turn, servers)
+        options, conceded = await build_options(self._turn, servers)
         if conceded:
             extras = self.message.earlier_extras
             self.message.earlier_extras = replace(extras, conceded=conceded)
@@ -271,9 +273,9 @@ class Writer:
         return self.upstream.has_other_names(model, fields)
 
     async def _read_stream(self, options: RequestOptions) -> None:
-        endpoint = endpoint_of(self.upstream)
+        endpoint = build_endpoint(self.upstream)
         model = self.message.model
-        history = self._sent
+        history = self._sent_history
         try:
             messages = await self._messages(history)
         except OSError as error:
@@ -281,20 +283,22 @@ class Writer:
             return
         side = self.upstream.image_side
         size = PromptSize.of(history, options.tools, side)
-        admitted = await self.budget.admitted(size, self._cost.ended, options, self.upstream, model)
-        if len(admitted.tools) < len(options.tools):
+        admitted_options = await self.budget.admit_request(
+            size, self._cost.ended_usage, options, self.upstream, model
+        )
+        if len(admitted_options.tools) < len(options.tools):
             size = PromptSize.of(history, image_side=side)
-        options = admitted
+        options = admitted_options
         self._sent_parameters = options.parameters.keys()
-        self._cost.ask(size)
+        self._cost.begin_try(size)
         self._journal.ask(size, options.choices)
-        opened = self._client.stream(endpoint, model, messages, options, self._take_at_once)
+        opened = self._client.stream(endpoint, model, messages, options, self._apply_if_few)
         async with opened as batches:
             self._is_streaming = True
             async for events in batches:
                 if self._reads_for_usage_only:
                     events = [event for event in events if isinstance(event, UsageReported)]
-                self._take(events)
+                self._apply_events(events)
                 if len(events) > MANY_EVENTS:  # more than a model writes at once
                     await asyncio.sleep(len(events) * SECONDS_AN_EVENT)
                 if self._reads_for_usage_only and self.reply.usage:
@@ -303,9 +307,9 @@ class Writer:
 
     async def _messages(self, history: History) -> Sequence[ChatMessage]:
         """Return what is sent. Raises `OSError` if a file can't be read."""
-        if Concession.PARTS in self._conceded and not history.images:
+        if Concession.PARTS in self._concessions and not history.images:
             self._sent_parts = False
-            return texts_joined(history.messages)
+            return join_texts(history.messages)
         self._sent_parts = has_parts(history.messages)
         return await with_images(history, self.upstream.image_side)
 
@@ -314,15 +318,15 @@ class Writer:
         logger.warning("Nothing was sent, because a file could not be read: %s", error)
         is_lost = isinstance(error, FileNotFoundError)
         kind = ErrorKind.FILE_LOST if is_lost else ErrorKind.FILE_UNREADABLE
-        self._take([Failed(UpstreamError(kind))])
+        self._apply_events([Failed(UpstreamError(kind))])
 
-    def _take_at_once(self, events: list[Event]) -> bool:
+    def _apply_if_few(self, events: list[Event]) -> bool:
         if self._reads_for_usage_only or len(events) > MANY_EVENTS:
             return False
-        self._take(events)
+        self._apply_events(events)
         return True
 
-    def _take(self, events: list[Event]) -> None:
+    def _apply_events(self, events: list[Event]) -> None:
         """Journal, fold and show the events of one read."""
         read_at = time.monotonic()
         self._journal.append(events)
@@ -383,7 +387,7 @@ class Writer:
 
     def _begin_round(self) -> None:
         """Keep the finished round and add its results to the history of the next request."""
-        self._helpful, self._untried = self.learned, None
+        self._helpful, self._untried = self.learned_concessions, None
         finished = Round.of(self.reply, self._runs(), self._cost.end_round(self._choices))
         self._journal.end_round(finished)
         self._rounds.append(finished)
@@ -392,7 +396,7 @@ class Writer:
         repeated = finished.as_chat_messages(
             reasoning_field, with_extras=True, files=self._tool_images.files
         )
-        self._history = self._history.followed_by(History.of(repeated))
+        self._history = self._history.concatenate(History.of(repeated))
         self._tool_runs = None
         self.reply, self.others = Reply(), []
         self._live.begin_round()
@@ -403,12 +407,12 @@ class Writer:
         return [ToolRun.of(call) for call in self.reply.tool_calls]
 
     @property
-    def _conceded(self) -> Collection[str]:
+    def _concessions(self) -> Collection[str]:
         return self.upstream.concessions_to(self.message.model)
 
     @property
-    def _sent(self) -> History:
-        return history_taken(self._history, self.upstream, self.message.model)
+    def _sent_history(self) -> History:
+        return adapt_history(self._history, self.upstream, self.message.model)
 
     @property
     def _choices(self) -> list[Reply]:

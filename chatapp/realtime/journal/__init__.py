@@ -12,7 +12,7 @@ with the database's checkpoints. Files are read as untrusted input.
 Imports `models`, `upstream.wire` and nothing else of the app.
 """
 
-from chatapp.realtime.journal.recovery import Completed, complete_lost_replies
+from chatapp.realtime.journal.recovery import CompletedReply, complete_lost_replies
 from chatapp.realtime.journal.writing import Journal, Segment
 
-__all__ = ["Completed", "Journal", "Segment", "complete_lost_replies"]
+__all__ = ["CompletedReply", "Journal", "Segment", "complete_lost_replies"]

@@ -61,27 +61,29 @@ _event_decoders = {
 }
 
 
-def line(record: Record) -> bytes:
+def encode_record(record: Record) -> bytes:
     return _encoder.encode(record) + b"\n"
 
 
-def line_of(events: Sequence[Event]) -> bytes:
+def encode_events(events: Sequence[Event]) -> bytes:
     """Return the line of one read. It runs once per token, so it creates no record object."""
-    named = [(type(event).__name__, event) for event in events if type(event) not in LEFT_OUT]
-    return _encoder.encode(("events", named)) + b"\n" if named else b""
+    named_events = [
+        (type(event).__name__, event) for event in events if type(event) not in LEFT_OUT
+    ]
+    return _encoder.encode(("events", named_events)) + b"\n" if named_events else b""
 
 
-def records(data: bytes) -> Iterator[Record]:
+def read_records(data: bytes) -> Iterator[Record]:
     """Yield the records of a file up to the first that can't be read."""
     *lines, _torn = data.split(b"\n")
-    for one in lines:
+    for raw_line in lines:
         try:
-            yield _decoder.decode(one)
+            yield _decoder.decode(raw_line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return
 
 
-def events_of(record: EventsReceived) -> Iterator[Event]:
+def decode_events(record: EventsReceived) -> Iterator[Event]:
     """Yield the events of one read. Raises `ValueError` for anything that is not an event."""
     for name, raw in record.events:
         if name not in _event_decoders:

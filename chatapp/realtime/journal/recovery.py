@@ -21,8 +21,8 @@ from django.db import DatabaseError, InterfaceError, OperationalError, transacti
 
 from chatapp.models import Message, Usage
 from chatapp.models.billing import budget_accounts
-from chatapp.realtime.journal.records import MAX_BYTES, Heading, records
-from chatapp.realtime.journal.replay import Replay, length_of
+from chatapp.realtime.journal.records import MAX_BYTES, Heading, read_records
+from chatapp.realtime.journal.replay import Replay, count_characters
 from chatapp.realtime.journal.writing import folder, installation
 from chatapp.upstream.wire.reply import Ending
 
@@ -30,22 +30,22 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Completed:
+class CompletedReply:
     """A reply that was saved with all text that had arrived."""
 
     user: int
     conversation: UUID
 
 
-def complete_lost_replies(within: float = math.inf) -> list[Completed]:
+def complete_lost_replies(within: float = math.inf) -> list[CompletedReply]:
     """Complete the replies of this host's dead processes and return them.
 
     Stops after `within` seconds; call it again for the rest. Raises Django's database errors.
     """
     give_up_at = time.monotonic() + within
     completed = []
-    for path in _named_by_ids(folder()):
-        with _locked(path) as is_dead:
+    for path in _list_id_paths(folder()):
+        with _try_lock_folder(path) as is_dead:
             if is_dead:
                 completed += _complete_all(path, give_up_at)
     if completed:
@@ -53,23 +53,23 @@ def complete_lost_replies(within: float = math.inf) -> list[Completed]:
     return completed
 
 
-def _named_by_ids(parent: Path) -> list[Path]:
+def _list_id_paths(parent: Path) -> list[Path]:
     try:
-        return sorted(path for path in parent.iterdir() if _id_of(path))
+        return sorted(path for path in parent.iterdir() if _parse_id(path))
     except OSError:
         return []
 
 
-def _id_of(path: Path) -> UUID | None:
+def _parse_id(path: Path) -> UUID | None:
     """Return the id that a file or folder is named by, or None for any other name."""
     with suppress(ValueError):
-        if (found := UUID(path.name)).hex == path.name:
-            return found
+        if (identifier := UUID(path.name)).hex == path.name:
+            return identifier
     return None
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[bool]:
+def _try_lock_folder(path: Path) -> Iterator[bool]:
     try:
         lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except OSError:
@@ -86,19 +86,19 @@ def _locked(path: Path) -> Iterator[bool]:
         os.close(lock)
 
 
-def _complete_all(path: Path, give_up_at: float) -> list[Completed]:
-    completed: list[Completed] = []
-    for file in _named_by_ids(path):
+def _complete_all(path: Path, give_up_at: float) -> list[CompletedReply]:
+    completed: list[CompletedReply] = []
+    for file in _list_id_paths(path):
         if time.monotonic() > give_up_at:
             return completed
-        if (data := _read(file)) is None:
+        if (data := _read_file(file)) is None:
             continue  # not ours: neither read nor removed
-        heading = next(records(data), None)
+        heading = next(read_records(data), None)
         if isinstance(heading, Heading):
             if heading.installation != installation():
                 continue
-            if (heading.process, heading.reply) == (_id_of(path), _id_of(file)):
-                completed += _completed(heading, data)
+            if (heading.process, heading.reply) == (_parse_id(path), _parse_id(file)):
+                completed += _try_complete(heading, data)
         with suppress(OSError):
             file.unlink()
     with suppress(OSError):
@@ -106,15 +106,15 @@ def _complete_all(path: Path, give_up_at: float) -> list[Completed]:
     return completed
 
 
-def _read(file: Path) -> bytes | None:
+def _read_file(file: Path) -> bytes | None:
     """Return the file's content, or None if it is unreadable or owned by another user."""
     try:
         number = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return None
     try:
-        found = os.fstat(number)
-        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
+        status = os.fstat(number)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
             return None
         with os.fdopen(number, "rb", closefd=False) as opened:
             return opened.read(MAX_BYTES)
@@ -124,7 +124,7 @@ def _read(file: Path) -> bytes | None:
         os.close(number)
 
 
-def _completed(heading: Heading, data: bytes) -> list[Completed]:
+def _try_complete(heading: Heading, data: bytes) -> list[CompletedReply]:
     try:
         completed = _complete(heading, data)
     except (OperationalError, InterfaceError):
@@ -135,14 +135,14 @@ def _completed(heading: Heading, data: bytes) -> list[Completed]:
     return [completed] if completed else []
 
 
-def _complete(heading: Heading, data: bytes) -> Completed | None:
+def _complete(heading: Heading, data: bytes) -> CompletedReply | None:
     with transaction.atomic():
         rows = Message.objects.select_related("conversation").select_for_update(of=("self",))
         message = rows.filter(pk=heading.reply, streamed_by=heading.process).first()
         if message is None or message.ending not in (Message.STREAMING, Ending.INTERRUPTED):
             return None  # deleted, or saved by its process
-        replay = Replay(records(data))
-        more = replay.length - length_of(message.rounds)
+        replay = Replay(read_records(data))
+        more = replay.length - count_characters(message.rounds)
         if more < 0 or (more == 0 and not message.is_streaming and not replay.others):
             return None
         if message.children.exists():
@@ -150,18 +150,18 @@ def _complete(heading: Heading, data: bytes) -> Completed | None:
             Usage.book([usage])
             budget_accounts.settle([usage])
             return None
-        _take(message, replay)
-    return Completed(message.conversation.user_id, message.conversation_id)
+        _apply_replay(message, replay)
+    return CompletedReply(message.conversation.user_id, message.conversation_id)
 
 
-def _take(message: Message, replay: Replay) -> None:
+def _apply_replay(message: Message, replay: Replay) -> None:
     message.earlier_rounds = []
     for round, reply in replay.rounds:
         message.keep_round(round, reply)
-    message.take(replay.reply, replay.runs)
-    message.finish(replay.reply, replay.ending_of(replay.reply))
+    message.copy_progress(replay.reply, replay.runs)
+    message.finish(replay.reply, replay.find_ending(replay.reply))
     others = [
-        message.other_choice(other, replay.ending_of(other))
+        message.other_choice(other, replay.find_ending(other))
         for other in replay.others
         if other.has_arrived
     ]

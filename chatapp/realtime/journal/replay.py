@@ -13,7 +13,7 @@ from chatapp.realtime.journal.records import (
     RequestSent,
     RoundEnded,
     ToolRunChanged,
-    events_of,
+    decode_events,
 )
 from chatapp.upstream.wire.decoder import MAX_CHOICES
 from chatapp.upstream.wire.reply import Ending, Reply
@@ -30,7 +30,7 @@ class Replay:
         self._cost = Cost()
         for record in records:
             try:
-                self._take(record)
+                self._apply_record(record)
             except ValueError:  # not an event of this version
                 break
 
@@ -51,25 +51,25 @@ class Replay:
     def length(self) -> int:
         """The number of characters in all answers, reasoning and tool calls."""
         rounds = [round for round, _ in self.rounds]
-        return length_of([*rounds, Round.of(self.reply, self.runs, {})])
+        return count_characters([*rounds, Round.of(self.reply, self.runs, {})])
 
-    def ending_of(self, reply: Reply) -> Ending:
+    def find_ending(self, reply: Reply) -> Ending:
         """Return the stream's own ending if it had ended, else `INTERRUPTED`."""
         is_whole = reply.finish_reason and not reply.wants_tools
         has_failed = reply.error and (reply.answer_parts or reply.reasoning_parts)
         return reply.ending if is_whole or has_failed else Ending.INTERRUPTED
 
-    def _take(self, record: Record) -> None:
+    def _apply_record(self, record: Record) -> None:
         match record:
             case Heading():
                 pass
-            case RequestSent(asked, choices):
+            case RequestSent(size, choices):
                 self._cost.end_try([self.reply, *self.others])
-                self._cost.ask(asked)
+                self._cost.begin_try(size)
                 self.reply = Reply()
                 self.others = [Reply(choice) for choice in range(1, min(choices, MAX_CHOICES))]
             case EventsReceived():
-                for event in events_of(record):
+                for event in decode_events(record):
                     for reply in (self.reply, *self.others):
                         reply.apply(event)
             case ToolRunChanged(index, run):
@@ -82,12 +82,12 @@ class Replay:
                 assert_never(record)
 
 
-def length_of(rounds: Iterable[Round]) -> int:
+def count_characters(rounds: Iterable[Round]) -> int:
     """Return the number of characters in the rounds."""
-    return sum(map(_length_of, rounds))
+    return sum(map(_count_round_characters, rounds))
 
 
-def _length_of(round: Round) -> int:
+def _count_round_characters(round: Round) -> int:
     texts = [round.reasoning, round.content, round.refusal]
     texts += [text for run in round.tool_runs for text in (run.name, run.arguments, run.result)]
     return sum(map(len, texts))

@@ -20,8 +20,8 @@ from chatapp.realtime.journal.records import (
     RequestSent,
     RoundEnded,
     ToolRunChanged,
-    line,
-    line_of,
+    encode_events,
+    encode_record,
 )
 from chatapp.upstream.wire.estimates import PromptSize
 from chatapp.upstream.wire.events import Event
@@ -54,7 +54,7 @@ class Journal:
         self._lock: int | None = None
         self._has_reported = False
         try:
-            self._lock = self._locked_folder()
+            self._lock = self._lock_folder()
         except OSError as error:
             self.report(error)
             with suppress(OSError):
@@ -84,7 +84,7 @@ class Journal:
                 error,
             )
 
-    def _locked_folder(self) -> int:
+    def _lock_folder(self) -> int:
         """Create and lock the folder under a temporary name, so that it is never seen unlocked."""
         self._path.parent.mkdir(mode=0o700, exist_ok=True)
         self._temporary_path.mkdir(mode=0o700)
@@ -111,7 +111,7 @@ class Segment:
         self._size = 0
         self._file: int | None = None
         self._is_created = False
-        self._heading = line(heading)
+        self._heading = encode_record(heading)
         self._first = self._heading if path else b""  # written once there is a file
 
     @classmethod
@@ -124,11 +124,11 @@ class Segment:
         """Whether it holds everything that has arrived."""
         return self._file is not None or bool(self._first)
 
-    def ask(self, asked: PromptSize, choices: int) -> None:
+    def ask(self, size: PromptSize, choices: int) -> None:
         if self._file is None and self._first:
-            self._first += line(RequestSent(asked, choices))
+            self._first += encode_record(RequestSent(size, choices))
         else:
-            self._append(RequestSent(asked, choices))
+            self._append(RequestSent(size, choices))
 
     def restart(self) -> None:
         """Forget everything so far, because another model is asked and nothing had arrived."""
@@ -152,7 +152,7 @@ class Segment:
         if not self.is_on:
             return
         try:
-            if data := line_of(events):
+            if data := encode_events(events):
                 self._write(data)
         except Exception as error:  # noqa: BLE001 - the reply must go on
             self._fail(error)
@@ -179,7 +179,7 @@ class Segment:
 
     def _append(self, record: Record) -> None:
         if self.is_on:
-            self._try(lambda: self._write(line(record)))
+            self._try(lambda: self._write(encode_record(record)))
 
     def _write(self, data: bytes) -> None:
         assert self._path

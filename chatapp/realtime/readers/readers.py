@@ -24,7 +24,7 @@ from chatapp.sessions import validity
 
 logger = logging.getLogger(__name__)
 
-LOOK_SECONDS = 45.0  # between checks of everybody, which end within the minute
+POLL_SECONDS = 45.0  # between checks of everybody, which end within the minute
 EXPIRY_SECONDS = 0.1  # after it, the database agrees that a link has expired
 TRY_AGAIN_SECONDS = 1.0
 
@@ -46,7 +46,7 @@ class Readers:
     def __len__(self) -> int:
         return len(self._places)
 
-    def of(self, owner: tuple[str, int]) -> int:
+    def count_for_owner(self, owner: tuple[str, int]) -> int:
         """Return how many tabs of an owner read shared chats here."""
         return sum(reader.owner == owner for reader in self._places)
 
@@ -69,7 +69,7 @@ class Readers:
             return
         view.leave(reader)
         if not view.readers and view not in self._places.values():  # others may be joining
-            self._drop(view)
+            self._close_view(view)
 
     def catch_up(self, conversation: UUID, *, redraw: bool = False) -> None:
         """Show readers what is new in the conversation, or all of it."""
@@ -84,11 +84,11 @@ class Readers:
                 self._start(view, view.show_title())
 
     def check_conversation(self, conversation: UUID) -> None:
-        self.check({pk for pk, one in self._views.items() if one.conversation == conversation})
+        self.check({pk for pk, view in self._views.items() if view.conversation == conversation})
 
     def check_owner(self, user: int) -> None:
         """Check the links of a person's chats."""
-        self.check({pk for pk, one in self._views.items() if one.link.user_id == user})
+        self.check({pk for pk, view in self._views.items() if view.link.user_id == user})
 
     def check(self, links: Collection[UUID] | None = None) -> None:
         """Close readers of these links, or of all, who may no longer read them. Returns at once."""
@@ -100,7 +100,7 @@ class Readers:
     async def run(self) -> None:
         """Check everybody once a minute, until cancelled."""
         while True:
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(POLL_SECONDS)
             self.check()
 
     async def until_checked(self) -> None:
@@ -130,10 +130,10 @@ class Readers:
 
     async def _check_view(self, view: SharedView) -> None:
         readers = list(view.readers)
-        people = {one.session_key: one.user_id for one in readers if one.user_id is not None}
-        allowed = await database_sync_to_async(_allowed)(view.link, people)
+        people = {tab.session_key: tab.user_id for tab in readers if tab.user_id is not None}
+        allowed_keys = await database_sync_to_async(_find_allowed_keys)(view.link, people)
         for reader in readers:
-            if (reader.session_key if reader.user_id is not None else None) not in allowed:
+            if (reader.session_key if reader.user_id is not None else None) not in allowed_keys:
                 self.leave(reader)
                 try:
                     await reader.close(CloseCode.NOT_SHARED)
@@ -145,7 +145,7 @@ class Readers:
             seconds, loop = link.seconds_left + EXPIRY_SECONDS, asyncio.get_running_loop()
             self._timers[link.pk] = loop.call_later(seconds, self.check, {link.pk})
 
-    def _drop(self, view: SharedView) -> None:
+    def _close_view(self, view: SharedView) -> None:
         del self._views[view.link.pk]
         if timer := self._timers.pop(view.link.pk, None):
             timer.cancel()
@@ -166,14 +166,14 @@ class Readers:
             self.check({view.link.pk})
 
 
-def _allowed(link: SharedChat, people: dict[str, int]) -> set[str | None]:
+def _find_allowed_keys(link: SharedChat, people: dict[str, int]) -> set[str | None]:
     """Return the session keys of those who may read the link; None for people not signed in."""
-    allowed: set[str | None] = set()
+    allowed_keys: set[str | None] = set()
     unchanged = SharedChat.objects.filter(pk=link.pk, digest=link.digest)
     if unchanged.open_to(None).exists():
-        allowed |= {None, *people}
-        return allowed
+        allowed_keys |= {None, *people}
+        return allowed_keys
     check = validity.check_access((), people)
     users = User.objects.filter(is_active=True).in_bulk(list(set(people.values())))
     open_to = {pk for pk, user in users.items() if unchanged.open_to(user).exists()}
-    return {key for key, pk in people.items() if pk in open_to and key not in check.ended}
+    return {key for key, pk in people.items() if pk in open_to and key not in check.ended_sessions}

@@ -10,7 +10,7 @@ from uuid import UUID
 from channels.db import database_sync_to_async
 from django.db import Error
 
-from chatapp.concurrency.turns import served
+from chatapp.concurrency.turns import served_person
 from chatapp.models import Conversation, Message, SharedChat, ThreadPage
 from chatapp.models.sharing import shared_threads
 from chatapp.realtime.cluster import Cluster
@@ -31,7 +31,7 @@ class Reader(Watcher, Protocol):
 
     @property
     def owner(self) -> tuple[str, int]:
-        """Whose tab it is: a person's, or if nobody is signed in, a network's."""
+        """The owner of the tab: a person, or if nobody is signed in, a network."""
 
     async def close(self, code: int) -> None: ...
 
@@ -39,7 +39,7 @@ class Reader(Watcher, Protocol):
 class RunningReplies(Protocol):
     """The replies of this process."""
 
-    def of(self, conversation: UUID | None) -> list[Generation]: ...
+    def for_conversation(self, conversation: UUID | None) -> list[Generation]: ...
 
 
 class SharedView(Watcher):
@@ -54,7 +54,7 @@ class SharedView(Watcher):
         self.link = link
         self.conversation: UUID = link.conversation_id
         self.readers: frozenset[Reader] = frozenset()
-        self._names = fragments.shown_names(link)
+        self._names = fragments.name_shown_regions(link)
         self._replies = replies
         self._cluster = cluster
         self._head: UUID | None = None  # the last message that readers have, and its ending
@@ -69,8 +69,8 @@ class SharedView(Watcher):
 
     async def show(self, frame: str) -> None:
         """Queue what readers may see of a reply's frame."""
-        if shown := fragments.for_readers(frame, self._names):
-            self._post(self.readers, shown)
+        if visible_frame := fragments.filter_for_readers(frame, self._names):
+            self._post(self.readers, visible_frame)
 
     async def join(self, reader: Reader, head: UUID | None, ending: str) -> None:
         """Send a reader what their page, which ends with this message, lacks, and what follows."""
@@ -79,7 +79,7 @@ class SharedView(Watcher):
             if not self.readers:
                 self._head, self._ending = page.head.pk if page.head else None, page.ending
             missing = page.since(head, ending)
-            html = await _drawn(missing, self.link)
+            html = await _draw_page(missing, self.link)
             self.readers |= {reader}
             if missing.thread or missing.beside:
                 only_them: frozenset[Reader] = frozenset({reader})
@@ -107,29 +107,29 @@ class SharedView(Watcher):
             missing = page if redraw else page.since(self._head, self._ending)
             self._head, self._ending = page.head.pk if page.head else None, page.ending
             if missing.thread or missing.beside or redraw:
-                html = await _drawn(missing, self.link)
+                html = await _draw_page(missing, self.link)
                 self._post(self.readers, fragments.shared_thread_fragment(missing, html))
             await self._follow(page, self.readers)
 
     async def show_title(self) -> None:
         """Send all readers the chat's title, unless the chat is in the trash."""
         async with self._drawing:
-            title = await database_sync_to_async(_title)(self.conversation)
+            title = await database_sync_to_async(_load_title)(self.conversation)
             if title:
                 self._post(self.readers, fragments.shared_title_fragment(title))
 
     async def _load(self) -> ThreadPage:
-        page: ThreadPage = await database_sync_to_async(_newest)(self.link)
+        page: ThreadPage = await database_sync_to_async(_load_newest)(self.link)
         return page
 
     async def _follow(self, page: ThreadPage, readers: frozenset[Reader]) -> None:
         """Queue snapshots of the replies that run here, and ask other processes for theirs."""
-        for generation in self._replies.of(self.conversation):
+        for generation in self._replies.for_conversation(self.conversation):
             if page.runs(generation.message.pk):
                 await generation.flush()
                 snapshot = generation.shared_snapshot()
-                self._post(readers, fragments.for_readers(snapshot, self._names))
-        for reply in _elsewhere(page.streaming, self._cluster.bus.worker):
+                self._post(readers, fragments.filter_for_readers(snapshot, self._names))
+        for reply in _find_remote(page.streaming, self._cluster.bus.worker):
             assert reply.streamed_by
             self._cluster.remotes.follow(self, self.conversation, reply.pk, reply.streamed_by)
 
@@ -144,22 +144,22 @@ class SharedView(Watcher):
                 await show_to(readers & self.readers, frame)
 
 
-def _newest(link: SharedChat) -> ThreadPage:
+def _load_newest(link: SharedChat) -> ThreadPage:
     conversation = Conversation.objects.select_related("user").get(pk=link.conversation_id)
     link.conversation = conversation
     return shared_threads.newest(link)
 
 
-def _title(conversation: UUID) -> str:
-    found = Conversation.objects.kept().filter(pk=conversation)
-    return found.values_list("title", flat=True).first() or ""
+def _load_title(conversation: UUID) -> str:
+    conversations = Conversation.objects.not_trashed().filter(pk=conversation)
+    return conversations.values_list("title", flat=True).first() or ""
 
 
-def _elsewhere(replies: Sequence[Message], here: UUID) -> list[Message]:
-    return [one for one in replies if one.streamed_by not in (None, here)]
+def _find_remote(replies: Sequence[Message], here: UUID) -> list[Message]:
+    return [reply for reply in replies if reply.streamed_by not in (None, here)]
 
 
-async def _drawn(page: ThreadPage, link: SharedChat) -> str:
-    served.set(link.user_id)  # whose chat it is
-    html_of = await pool.arendered(fragments.texts_of(page.shown))
-    return await asyncio.to_thread(fragments.shared_html, page.shown, html_of, link)
+async def _draw_page(page: ThreadPage, link: SharedChat) -> str:
+    served_person.set(link.user_id)  # whose chat it is
+    get_html = await pool.arender_texts(fragments.collect_texts(page.visible_messages))
+    return await asyncio.to_thread(fragments.shared_html, page.visible_messages, get_html, link)

@@ -1,4 +1,4 @@
-"""Which summaries are being written, in any process, and what the tabs here show of that."""
+"""The summaries that are being written, in any process, and what the tabs here show of them."""
 
 import asyncio
 from uuid import UUID
@@ -31,12 +31,14 @@ class SummaryReports:
     async def post(self, user: int, report: SummaryProgress | SummaryEnded, to: Viewer) -> None:
         """Show a report in all tabs of the conversation, in every process, and in the tab `to`."""
         self._bus.post_to_user(user, report)
-        await self.take(report, to)
+        await self.show_report(report, to)
 
-    async def take(self, report: SummaryProgress | SummaryEnded, to: Viewer | None = None) -> None:
+    async def show_report(
+        self, report: SummaryProgress | SummaryEnded, to: Viewer | None = None
+    ) -> None:
         """Show a report in the tabs here that show the conversation."""
         conversation = report.conversation
-        self._hear(conversation)
+        self._cancel_timer(conversation)
         viewers = set(self._viewers.showing(conversation))
         if isinstance(report, SummaryEnded):
             self._running.pop(conversation, None)
@@ -45,34 +47,34 @@ class SummaryReports:
             return
         self._running[conversation] = report
         self.expect(conversation)
-        await show_to(viewers, self.fragment_of(conversation))
+        await show_to(viewers, self.render_progress(conversation))
 
     def expect(self, conversation: UUID) -> None:
         """Tell the tabs of the conversation unless a report comes within some seconds."""
         if conversation not in self._silences:
             loop = asyncio.get_running_loop()
             self._silences[conversation] = loop.call_later(
-                SILENCE_SECONDS, self._lose, conversation
+                SILENCE_SECONDS, self._give_up, conversation
             )
 
-    def fragment_of(self, conversation: UUID) -> str:
+    def render_progress(self, conversation: UUID) -> str:
         """Return what a tab of the conversation shows; "" if no summary of it is written."""
         if progress := self._running.get(conversation):
             return fragments.summary_progress_fragment(conversation, progress.model, progress.words)
         return ""
 
     def is_written_for(self, user: int) -> bool:
-        return any(one.user == user for one in self._running.values())
+        return any(progress.user == user for progress in self._running.values())
 
     def close(self) -> None:
         for conversation in list(self._silences):
-            self._hear(conversation)
+            self._cancel_timer(conversation)
 
-    def _hear(self, conversation: UUID) -> None:
+    def _cancel_timer(self, conversation: UUID) -> None:
         if silence := self._silences.pop(conversation, None):
             silence.cancel()
 
-    def _lose(self, conversation: UUID) -> None:
+    def _give_up(self, conversation: UUID) -> None:
         self._running.pop(conversation, None)
         del self._silences[conversation]
         task = asyncio.create_task(self._show_silence(conversation))

@@ -10,15 +10,15 @@ from uuid import UUID
 
 from django.db import Error
 
-from chatapp.catalogue import name_of
+from chatapp.catalogue import get_display_name
 from chatapp.models import Conversation, PlannedSummary, Refused, User
 from chatapp.models.conversations.context_cuts import MAX_SUMMARY
 from chatapp.realtime.cluster import Bus
 from chatapp.realtime.cluster.messages import StopSummary, SummaryEnded, SummaryProgress
-from chatapp.realtime.generation import stored
+from chatapp.realtime.generation import run_in_write_thread
 from chatapp.realtime.generation.unsaved import UnsavedAnswer, book, plain_options
 from chatapp.realtime.summarising.reports import SummaryReports
-from chatapp.realtime.summarising.wording import piece_bytes, pieces_of, request_for
+from chatapp.realtime.summarising.wording import build_request, piece_bytes, split_into_pieces
 from chatapp.realtime.viewers import Viewer, Viewers
 from chatapp.upstream.client import UpstreamClient
 from chatapp.upstream.wire.history import History
@@ -34,7 +34,7 @@ RESTARTED = f"The server was restarted before the summary was written. {NOTHING_
 ONE_AT_A_TIME = "A summary is being written already. Wait for it, or cancel it."
 
 # Shows the conversation that the summary is in; returns what else to tell, or "".
-Stored = Callable[[Conversation], Awaitable[str]]
+ShowConversation = Callable[[Conversation], Awaitable[str]]
 
 
 class RunningSummary:
@@ -57,7 +57,7 @@ class RunningSummary:
 
     @property
     def progress(self) -> SummaryProgress:
-        name = name_of(self.planned.upstream, self.planned.model)
+        name = get_display_name(self.planned.upstream, self.planned.model)
         words = len(self.reply.answer.split())
         return SummaryProgress(self.user_id, self.conversation, name, words)
 
@@ -103,11 +103,17 @@ class Summaries:
             self._beginning.discard(person)
 
     def start(
-        self, planned: PlannedSummary, person: User, viewer: Viewer, show_stored: Stored
+        self,
+        planned: PlannedSummary,
+        person: User,
+        viewer: Viewer,
+        show_conversation: ShowConversation,
     ) -> None:
-        """Request a summary, store it, and call `show_stored` with its conversation."""
+        """Request a summary, store it, and call `show_conversation` with its conversation."""
         running = RunningSummary(planned, person, viewer)
-        running.task = asyncio.create_task(self._write(running, show_stored), context=Context())
+        running.task = asyncio.create_task(
+            self._write(running, show_conversation), context=Context()
+        )
         self._running[running.user_id] = running
         running.task.add_done_callback(lambda _: self._running.pop(running.user_id, None))
 
@@ -125,7 +131,7 @@ class Summaries:
     async def until_written(self) -> None:
         """Wait for the summaries being written."""
         if self._running:
-            await asyncio.wait([one.task for one in self])
+            await asyncio.wait([summary.task for summary in self])
 
     async def end(self) -> None:
         """Cancel all, and tell the tabs."""
@@ -134,14 +140,14 @@ class Summaries:
         await self.until_written()
         self.reports.close()
 
-    async def _write(self, running: RunningSummary, show_stored: Stored) -> None:
+    async def _write(self, running: RunningSummary, show_conversation: ShowConversation) -> None:
         reporting = asyncio.create_task(self._report(running))
         planned, person, note = running.planned, running.person, ""
         try:
             summary, note = await self._ask(running)
             if summary and not note:
-                written = await stored(partial(planned.store, person, summary))
-                note = await show_stored(written)
+                conversation = await run_in_write_thread(partial(planned.store, person, summary))
+                note = await show_conversation(conversation)
         except asyncio.CancelledError:
             note = running.note
             raise
@@ -176,38 +182,38 @@ class Summaries:
         summary = ""
         try:
             async with asyncio.timeout(SECONDS):
-                for piece in pieces_of(messages, piece_bytes(planned.window)):
-                    history = History.of(request_for(piece, summary))
+                for piece in split_into_pieces(messages, piece_bytes(planned.window)):
+                    history = History.of(build_request(piece, summary))
                     try:
-                        await _read(running, history, answer)
+                        await _read_answer(running, history, answer)
                     finally:
                         answer.cost.end_round(answer.choices)
                     summary = answer.reply.answer.strip()[:MAX_SUMMARY]
-                    if problem := _problem_of(answer.reply, summary, answer.is_over_budget):
+                    if problem := _find_problem(answer.reply, summary, answer.is_over_budget):
                         return "", problem
         except TimeoutError:
             return "", f"The summary took longer than {SECONDS:.0f} seconds. {NOTHING_CHANGED}"
         finally:
             concerning = (planned.key, planned.conversation.pk, running.user_id)
             charge = partial(
-                answer.cost.ended.of_summary, *concerning, planned.upstream, planned.model
+                answer.cost.ended_usage.charge_summary, *concerning, planned.upstream, planned.model
             )
-            await stored(partial(book, charge, planned.upstream))
+            await run_in_write_thread(partial(book, charge, planned.upstream))
         return summary, ""
 
 
-async def _read(running: RunningSummary, history: History, answer: UnsavedAnswer) -> None:
+async def _read_answer(running: RunningSummary, history: History, answer: UnsavedAnswer) -> None:
     upstream, model = running.planned.upstream, running.planned.model
     options = plain_options(upstream, model, running.user_id)
-    asked = answer.ask(upstream, model, history, options)
-    async with aclosing(asked) as batches:
+    stream = answer.ask(upstream, model, history, options)
+    async with aclosing(stream) as batches:
         async for _ in batches:
             running.reply = answer.reply
             if len(answer.reply.answer) > MAX_SUMMARY:
                 return
 
 
-def _problem_of(reply: Reply, summary: str, is_over: bool) -> str:
+def _find_problem(reply: Reply, summary: str, is_over: bool) -> str:
     """Return a sentence if the answer is no whole summary, else ""."""
     if is_over:
         return f"A limit was reached, so no summary was written. {NOTHING_CHANGED}"
@@ -217,8 +223,8 @@ def _problem_of(reply: Reply, summary: str, is_over: bool) -> str:
             f"model with a larger context. {NOTHING_CHANGED}"
         )
     if reply.error:
-        said = f" ({reply.error.message})" if reply.error.message else ""
-        return f"The model's server could not write the summary{said}. {NOTHING_CHANGED}"
+        detail = f" ({reply.error.message})" if reply.error.message else ""
+        return f"The model's server could not write the summary{detail}. {NOTHING_CHANGED}"
     if not summary or (reply.ending not in WHOLE and len(summary) < MAX_SUMMARY):
         return f"The model wrote no whole summary. {NOTHING_CHANGED}"
     return ""

@@ -40,12 +40,12 @@ def piece_bytes(window: int | None) -> int:
     return max(SMALLEST, min(LARGEST, int(window * SHARE * BYTES_PER_TOKEN)))
 
 
-def pieces_of(messages: Iterable[ChatMessage], most: int) -> list[str]:
-    """Return the messages as JSON lines, in pieces of at most about `most` bytes."""
+def split_into_pieces(messages: Iterable[ChatMessage], max_bytes: int) -> list[str]:
+    """Return the messages as JSON lines, in pieces of at most about `max_bytes` bytes."""
     pieces: list[list[str]] = [[]]
     size = 0
-    for line in (line for message in messages for line in _lines_of(message, most)):
-        if size and size + len(line) > most:
+    for line in (line for message in messages for line in _split_message(message, max_bytes)):
+        if size and size + len(line) > max_bytes:
             pieces.append([])
             size = 0
         pieces[-1].append(line)
@@ -53,27 +53,27 @@ def pieces_of(messages: Iterable[ChatMessage], most: int) -> list[str]:
     return ["\n".join(lines) for lines in pieces if lines]
 
 
-def request_for(piece: str, summary: str) -> list[dict[str, object]]:
+def build_request(piece: str, summary: str) -> list[dict[str, object]]:
     """Return the request as one user message; `summary` is that of the pieces before."""
     before = BEFORE.format(summary=json.dumps(summary, ensure_ascii=False)) if summary else ""
     return [{"role": "user", "content": REQUEST.format(before=before, messages=piece)}]
 
 
-def _lines_of(message: ChatMessage, most: int) -> Iterator[str]:
+def _split_message(message: ChatMessage, max_bytes: int) -> Iterator[str]:
     """Yield a message as one object, or as several if it is long."""
-    text, who = _text_of(message.get("content")), WHO.get(str(message["role"]), "somebody")
-    length = max(1, most // 4)  # characters: a character has four bytes at most
+    text, who = _extract_text(message.get("content")), WHO.get(str(message["role"]), "somebody")
+    length = max(1, max_bytes // 4)  # characters: a character has four bytes at most
     for start in range(0, len(text), length):
         yield json.dumps({"from": who, "text": text[start : start + length]}, ensure_ascii=False)
 
 
-def _text_of(content: Any) -> str:
+def _extract_text(content: Any) -> str:
     if isinstance(content, str):
         return content
     parts: Sequence[Any] = content if isinstance(content, list) else []
-    return "\n\n".join(_text_of_part(part) for part in parts)
+    return "\n\n".join(_extract_part_text(part) for part in parts)
 
 
-def _text_of_part(part: Any) -> str:
+def _extract_part_text(part: Any) -> str:
     text = part.get("text") if isinstance(part, dict) else None
     return text if isinstance(text, str) else "(an image)"

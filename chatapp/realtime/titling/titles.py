@@ -15,9 +15,9 @@ from django.db.models import Subquery
 
 from chatapp.models import Conversation, Installation, Message, Refused, Upstream
 from chatapp.models.billing.reservations import PlannedRequest, Reservation, admit_title
-from chatapp.realtime.generation import stored
+from chatapp.realtime.generation import run_in_write_thread
 from chatapp.realtime.generation.unsaved import UnsavedAnswer, book, plain_options
-from chatapp.realtime.titling.wording import MAX_LENGTH, messages_for, title_in
+from chatapp.realtime.titling.wording import MAX_LENGTH, build_messages, extract_title
 from chatapp.upstream.client import UpstreamClient
 from chatapp.upstream.wire.estimates import PromptSize
 from chatapp.upstream.wire.history import History
@@ -31,7 +31,7 @@ WHOLE = (Ending.COMPLETE, Ending.LENGTH)
 
 
 @dataclass(frozen=True)
-class Untitled:
+class UntitledChat:
     """A conversation that needs a title, with its first whole reply and that reply's prompt."""
 
     conversation: Conversation
@@ -42,21 +42,21 @@ class Untitled:
     def first_words(self) -> str:
         """The title that the conversation has until it is given one, from its first prompt."""
         first = self.conversation.messages.filter(parent=None).first()
-        return Conversation.title_of(first.content) if first else ""
+        return Conversation.build_title(first.content) if first else ""
 
     @cached_property
     def history(self) -> History:
         """The messages sent to the model."""
         prompt = self.prompt.content or self.first_words  # a continuation has no text of its own
-        return History.of(messages_for(prompt, self.reply.answer_text))
+        return History.of(build_messages(prompt, self.reply.answer_text))
 
-    def claim(self, process: UUID) -> "Claimed | None":
+    def claim(self, process: UUID) -> "ClaimedTitle | None":
         """Reserve the title, so that nobody else requests it.
 
         Returns None if no model was chosen or the title is already claimed or given. Raises
         `Refused` if the limits leave too little.
         """
-        installation = Installation.this()
+        installation = Installation.load()
         upstream, model = installation.titles_by, installation.title_model
         if not upstream:
             return None
@@ -67,7 +67,7 @@ class Untitled:
             asking = PlannedRequest(conversation.pk, upstream.pk, model, process)
             tokens = PromptSize.of(self.history).upper_tokens
             reservation = admit_title(conversation.user_id, asking, tokens)
-            return Claimed(upstream, model, reservation)
+            return ClaimedTitle(upstream, model, reservation)
 
     def _is_late(self) -> bool:
         """Whether another prompt had a whole reply earlier, which was the time for a title."""
@@ -78,7 +78,7 @@ class Untitled:
         return Subquery(Message.objects.filter(pk=self.reply.pk).values("sequence"))
 
 
-class Claimed(NamedTuple):
+class ClaimedTitle(NamedTuple):
     """A title that only this process requests, and its budget if limits apply."""
 
     upstream: Upstream
@@ -104,7 +104,7 @@ class Titles:
         self._client = client
         self.is_running = is_running
         self._changed = changed
-        self._waiting: dict[UUID, Untitled] = {}  # until no reply runs in the conversation
+        self._waiting: dict[UUID, UntitledChat] = {}  # until no reply runs in the conversation
         self._tasks: set[asyncio.Task[None]] = set()
         self._has_ended = False
 
@@ -114,15 +114,15 @@ class Titles:
         is_untitled = conversation.titled_by == Conversation.TitledBy.PROMPT
         is_untitled &= conversation.has_title_model and not conversation.is_temporary
         if is_untitled and reply.ending in WHOLE and reply.answer_text:
-            self._waiting.setdefault(conversation.pk, Untitled(conversation, prompt, reply))
+            self._waiting.setdefault(conversation.pk, UntitledChat(conversation, prompt, reply))
         if self._has_ended or self.is_running(conversation.pk):
             return
         if untitled := self._waiting.pop(conversation.pk, None):
-            task = asyncio.create_task(self._give(untitled), context=Context())
+            task = asyncio.create_task(self._write_title(untitled), context=Context())
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def until_given(self) -> None:
+    async def until_written(self) -> None:
         """Wait for the titles being requested."""
         if self._tasks:
             await asyncio.wait(self._tasks)
@@ -132,13 +132,13 @@ class Titles:
         self._has_ended = True
         for task in self._tasks:
             task.cancel()
-        await self.until_given()
+        await self.until_written()
 
-    async def _give(self, untitled: Untitled) -> None:
+    async def _write_title(self, untitled: UntitledChat) -> None:
         conversation = untitled.conversation
         try:
-            if claimed := await stored(partial(untitled.claim, self._process)):
-                await self._take(untitled, await self._ask(untitled, *claimed))
+            if claimed := await run_in_write_thread(partial(untitled.claim, self._process)):
+                await self._set_title(untitled, await self._ask(untitled, *claimed))
         except Refused as refused:
             logger.info("No title for conversation %s: %s", conversation.pk, refused)
         except Error as error:
@@ -147,32 +147,40 @@ class Titles:
             logger.exception("No title for conversation %s", conversation.pk)
 
     async def _ask(
-        self, untitled: Untitled, upstream: Upstream, model: str, reservation: Reservation | None
+        self,
+        untitled: UntitledChat,
+        upstream: Upstream,
+        model: str,
+        reservation: Reservation | None,
     ) -> Reply:
         """Return the model's answer. Its usage is recorded even if it fails or is cancelled."""
         answer = UnsavedAnswer(self._client, reservation)
         options = plain_options(upstream, model, untitled.conversation.user_id)
-        asked = answer.ask(upstream, model, untitled.history, options)
+        stream = answer.ask(upstream, model, untitled.history, options)
         try:
-            async with asyncio.timeout(SECONDS), aclosing(asked) as batches:
+            async with asyncio.timeout(SECONDS), aclosing(stream) as batches:
                 async for _ in batches:
                     if len(answer.reply.answer) > MAX_READ:
                         break
         except TimeoutError:
             logger.info("%s took longer than %g s to write a title", upstream, SECONDS)
         finally:
-            usage, titled = answer.cost.usage(answer.choices), untitled.conversation
-            charge = partial(usage.of_title, titled.pk, titled.user_id, upstream, model)
-            await stored(partial(book, charge, upstream))
+            usage, conversation = answer.cost.usage(answer.choices), untitled.conversation
+            charge = partial(
+                usage.charge_title, conversation.pk, conversation.user_id, upstream, model
+            )
+            await run_in_write_thread(partial(book, charge, upstream))
         return answer.reply
 
-    async def _take(self, untitled: Untitled, reply: Reply) -> None:
+    async def _set_title(self, untitled: UntitledChat, reply: Reply) -> None:
         """Set the conversation's title from the answer, if it has one."""
         conversation = untitled.conversation
         is_whole = reply.ending in WHOLE or len(reply.answer) > MAX_READ
-        title = title_in(reply.answer) if is_whole else ""
+        title = extract_title(reply.answer) if is_whole else ""
         if not title:
             reason = reply.error.kind if reply.error else reply.ending
             logger.warning("No title for conversation %s: %s", conversation.pk, reason)
-        elif await stored(partial(conversation.give_title, title, untitled.first_words)):
+        elif await run_in_write_thread(
+            partial(conversation.give_title, title, untitled.first_words)
+        ):
             self._changed(conversation.user_id, conversation.pk)

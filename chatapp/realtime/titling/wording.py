@@ -37,13 +37,13 @@ BEFORE = re.compile(r"^(#{1,6}|[>•*-])\s+")
 AFTER = re.compile(r"[\s.。．｡]+$")  # noqa: RUF001 - full stops of several scripts
 
 
-def messages_for(prompt: str, answer: str) -> list[dict[str, object]]:
+def build_messages(prompt: str, answer: str) -> list[dict[str, object]]:
     """Return the request as one user message, since some servers accept no system message."""
     text = REQUEST.format(prompt=prompt[:MAX_READ].strip(), answer=answer[:MAX_READ].strip())
     return [{"role": "user", "content": text}]
 
 
-def title_in(answer: str) -> str:
+def extract_title(answer: str) -> str:
     """Return the title in an answer; "" if there is none."""
     lines = (_bare(line) for line in answer.splitlines())
     title = next(filter(None, lines), "")
@@ -58,9 +58,11 @@ def _bare(line: str) -> str:
         before = bare
         bare = AFTER.sub("", PREFIX.sub("", BEFORE.sub("", bare)))
         for around in (MARKED, QUOTED):
-            if found := around.match(bare):
-                bare = found["inside"].strip()
-    return bare if any(one.isalnum() and not is_blank(one) for one in bare) else ""
+            if match := around.match(bare):
+                bare = match["inside"].strip()
+    return (
+        bare if any(character.isalnum() and not is_blank(character) for character in bare) else ""
+    )
 
 
 def _is_visible(character: str) -> bool:

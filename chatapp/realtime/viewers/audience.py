@@ -43,7 +43,7 @@ async def show_to(watchers: Collection[Watcher], frame: str) -> None:
     share = TimeSlice()
     for watcher in watchers:
         await watcher.show(frame)
-        await share.give()
+        await share.yield_if_used_up()
 
 
 class Audience:

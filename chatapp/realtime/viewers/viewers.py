@@ -37,11 +37,11 @@ class Viewers:
     def __contains__(self, viewer: Viewer) -> bool:
         return viewer in self._shown
 
-    def of(self, user: int) -> int:
+    def count_for_user(self, user: int) -> int:
         """Return the number of a user's viewers."""
         return self._people[user]
 
-    def all_of(self, user: int) -> list[Viewer]:
+    def for_user(self, user: int) -> list[Viewer]:
         """Return a user's viewers."""
         return [viewer for viewer in self._shown if viewer.user_id == user]
 
@@ -66,9 +66,9 @@ class Viewers:
             showing.add(viewer)
             self._shown[viewer] = conversation, showing
 
-    def shown_by(self, viewer: Viewer) -> UUID | None:
-        shown = self._shown.get(viewer)
-        return shown[0] if shown else None
+    def get_conversation(self, viewer: Viewer) -> UUID | None:
+        entry = self._shown.get(viewer)
+        return entry[0] if entry else None
 
     def showing(self, conversation: UUID) -> Showing:
         """Return the live set of the viewers that show the conversation."""
@@ -81,10 +81,10 @@ class Viewers:
         self._followed[follower] = conversation, showing
 
     def unfollow(self, follower: Watcher) -> None:
-        if followed := self._followed.pop(follower, None):
-            followed[1].followers.discard(follower)
+        if entry := self._followed.pop(follower, None):
+            entry[1].followers.discard(follower)
 
     def conversations(self) -> set[UUID]:
         """Return the conversations shown or followed here. Safe in any thread."""
-        shown = {one[0] for one in list(self._shown.values()) if one}
-        return shown | {one[0] for one in list(self._followed.values())}
+        conversations = {entry[0] for entry in list(self._shown.values()) if entry}
+        return conversations | {entry[0] for entry in list(self._followed.values())}

@@ -11,16 +11,20 @@ from django.db import InterfaceError, OperationalError
 from chatapp.models import Message
 from chatapp.models.billing import reservations
 from chatapp.realtime.cluster import HeartbeatSource
-from chatapp.realtime.generation import Generation, stored
+from chatapp.realtime.generation import Generation, run_in_write_thread
 
 logger = logging.getLogger(__name__)
 
-LOOK_SECONDS = 0.1
+POLL_SECONDS = 0.1
 
 
 def _save_and_grow(due: list[Generation]) -> None:
-    wanting = [one.reservation for one in due if one.reservation and one.reservation.wants_more]
-    with reservations.together(wanting):
+    wanting = [
+        running.reservation
+        for running in due
+        if running.reservation and running.reservation.wants_more
+    ]
+    with reservations.reservation_transaction(wanting):
         Message.objects.checkpoint([generation.message for generation in due])
         if wanting:
             reservations.grow(wanting)
@@ -35,7 +39,7 @@ class Checkpoints:
 
     async def run(self) -> None:
         while True:
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(POLL_SECONDS)
             if not self._heartbeat.database_answers:
                 continue
             if due := [generation for generation in self._replies if generation.is_due]:
@@ -47,7 +51,7 @@ class Checkpoints:
             for generation in due:
                 generation.saved_at = now
                 generation.writer.update_message()
-            await stored(partial(_save_and_grow, due))
+            await run_in_write_thread(partial(_save_and_grow, due))
             for generation in due:
                 generation.end_if_over()
         except (OperationalError, InterfaceError) as error:

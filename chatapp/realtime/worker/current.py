@@ -67,7 +67,7 @@ def schedule_purge() -> None:
     server process does the work.
     """
     if _worker is not None:
-        _worker.has_to_delete()
+        _worker.schedule_purge()
 
 
 def tell_server_of_lists(tell: Callable[[int], None]) -> None:

@@ -15,7 +15,7 @@ from chatapp.upstream.wire.reply import Ending
 
 logger = logging.getLogger(__name__)
 
-LOOK_SECONDS = 0.05
+POLL_SECONDS = 0.05
 SAVE_SECONDS = 5.0  # how long a drain finally waits for the database
 MAX_JITTER_SECONDS = 3.0
 
@@ -46,7 +46,7 @@ class Draining:
             self._send_all_away(within=min(MAX_JITTER_SECONDS, seconds / 4))
         give_up_at = time.monotonic() + seconds
         while self._is_busy(writing) and time.monotonic() < give_up_at:  # noqa: ASYNC110 - three conditions
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(POLL_SECONDS)
         for generation in self._replies:
             generation.stop(Ending.INTERRUPTED)
         await self._summaries.end()

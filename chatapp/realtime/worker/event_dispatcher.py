@@ -33,7 +33,7 @@ from chatapp.realtime.cluster.messages import (
     SummaryProgress,
     TurnBegan,
 )
-from chatapp.realtime.generation import stored
+from chatapp.realtime.generation import run_in_write_thread
 from chatapp.realtime.readers import Readers
 from chatapp.realtime.summarising import Summaries
 from chatapp.realtime.viewers import Viewer, Viewers
@@ -46,7 +46,7 @@ logger = logging.getLogger(__name__)
 
 
 class EventDispatcher:
-    """Run `act_on_events` and `see_all` in one task each; both run until cancelled."""
+    """Run `act_on_events` and `apply_reports` in one task each; both run until cancelled."""
 
     def __init__(
         self,
@@ -72,11 +72,11 @@ class EventDispatcher:
             async for event in events:
                 await self._act_or_skip(event)
 
-    async def see_all(self, heartbeat: HeartbeatSource) -> None:
+    async def apply_reports(self, heartbeat: HeartbeatSource) -> None:
         async with aclosing(heartbeat.reports(self._cluster)) as reports:
             async for report in reports:
                 try:
-                    await self.see(report)
+                    await self.apply_report(report)
                 except Exception:  # the next report repeats what this one said
                     logger.exception("A heartbeat report could not be handled")
 
@@ -102,7 +102,7 @@ class EventDispatcher:
             ):
                 self.act_on_change(event)
             case SummaryProgress() | SummaryEnded():
-                await self._summaries.reports.take(event)
+                await self._summaries.reports.show_report(event)
             case StopSummary(user, conversation):
                 self._summaries.cancel(user, conversation)
             case _:
@@ -117,17 +117,19 @@ class EventDispatcher:
             case ConversationChanged(user, conversation):
                 self._readers.check_conversation(conversation)
                 self._readers.show_title(conversation)
-                self._tasks.start(self._log_errors(self._changes.look_at(user, conversation)))
+                self._tasks.start(
+                    self._log_errors(self._changes.refresh_conversation(user, conversation))
+                )
             case ListChanged(user):
                 self._readers.check_owner(user)
-                self._tasks.start(self._log_errors(self._changes.look_at_list(user)))
-            case DraftChanged(user, drafted):
-                self._tasks.start(self._changes.look_at_draft(user, drafted))
+                self._tasks.start(self._log_errors(self._changes.refresh_list(user)))
+            case DraftChanged(user, drafted_conversation):
+                self._tasks.start(self._changes.refresh_draft(user, drafted_conversation))
             case SharesChanged(conversation):
                 self._readers.check_conversation(conversation)
                 self._readers.catch_up(conversation, redraw=True)
             case PolicyChanged():
-                self._tasks.start(self._log_errors(self._changes.look_at_policy()))
+                self._tasks.start(self._log_errors(self._changes.refresh_policy()))
             case _:
                 assert_never(change)
 
@@ -135,16 +137,20 @@ class EventDispatcher:
         """Redraw a conversation in which messages were deleted or restored."""
         self._catch_up(conversation, self._viewers.showing(conversation), redraw=True)
 
-    async def see(self, report: HeartbeatReport) -> None:
-        for event in self._cluster.see(report, self._replies.conversations()):
+    async def apply_report(self, report: HeartbeatReport) -> None:
+        for event in self._cluster.apply_report(report, self._replies.conversations()):
             await self._act_or_skip(event)
-        for one in report.completed:
-            self._cluster.bus.post_to_user(one.user, TurnBegan(one.conversation))
-            self._catch_up(one.conversation, self._viewers.showing(one.conversation))
-        if lost := self._replies.lost(report.own):
-            self._tasks.start(self._interrupt(lost))
-        if unstored := self._replies.unstored(report.own):
-            self._tasks.start(self._end_deleted(unstored))
+        for completed_reply in report.completed:
+            self._cluster.bus.post_to_user(
+                completed_reply.user, TurnBegan(completed_reply.conversation)
+            )
+            self._catch_up(
+                completed_reply.conversation, self._viewers.showing(completed_reply.conversation)
+            )
+        if lost_ids := self._replies.find_lost(report.own):
+            self._tasks.start(self._interrupt(lost_ids))
+        if unstored_ids := self._replies.find_unstored(report.own):
+            self._tasks.start(self._end_deleted(unstored_ids))
 
     async def _act_or_skip(self, event: Event) -> None:
         try:
@@ -180,8 +186,8 @@ class EventDispatcher:
         """Mark replies as interrupted that never started, or that ended but could not be saved."""
         lost = Message.objects.streaming().filter(pk__in=replies)
         try:
-            conversations = [one async for one in lost.values_list("conversation_id", flat=True)]
-            await stored(lost.interrupt)
+            conversations = [pk async for pk in lost.values_list("conversation_id", flat=True)]
+            await run_in_write_thread(lost.interrupt)
         except Error as error:
             logger.warning("Could not mark lost replies as interrupted yet: %s", error)
             return

@@ -31,14 +31,14 @@ from chatapp.models import (
     ReplyImage,
     StoredFile,
 )
-from chatapp.models.audit import head_now
+from chatapp.models.audit import read_head
 from chatapp.models.conversations.exports import ChatExport, delete_lost_exports
 from chatapp.models.conversations.folders import TRASH_DAYS
 from chatapp.models.files.abandoned import delete_abandoned
 from chatapp.models.library.sharing import kinds
 from chatapp.models.retention.run import RetentionRun
 from chatapp.models.retention.vacuuming import stop_vacuum, vacuum_erased
-from chatapp.realtime.generation import stored
+from chatapp.realtime.generation import run_in_write_thread
 
 logger = logging.getLogger(__name__)
 
@@ -61,32 +61,32 @@ def purge_library() -> bool:
 STEPS: Sequence[Callable[[], bool]] = (Conversation.objects.purge, purge_messages, purge_library)
 # Afterwards, the same for files.
 FILE_STEPS: Sequence[Callable[[], bool]] = (
-    ReplyImage.objects.move_one,
+    ReplyImage.objects.move_one_to_storage,
     Attachment.objects.delete_abandoned,
-    ImportFile.objects.delete_over,
-    Import.objects.forget_one,
+    ImportFile.objects.delete_expired,
+    Import.objects.forget_old_report,
     FileSet.objects.delete_unused,
     StoredFile.objects.delete_unused,
     ChatExport.objects.delete_expired,
 )
 
 
-def tell_audit_head() -> None:
+def log_audit_head() -> None:
     """Write the audit log's head to the application log.
 
     That log is kept elsewhere, so truncating the audit log leaves a trace there:
     `manage.py audit verify --head` compares the two.
     """
-    if (head := head_now()).sequence:
+    if (head := read_head()).sequence:
         logger.info("The audit log ends with %s", head)
 
 
 def clean_up() -> int:
     """Run the whole cleanup and return the number of steps it took."""
-    return sum(1 for _ in cleaning())
+    return sum(1 for _ in run_cleanup_steps())
 
 
-def cleaning() -> Iterator[Counter[str]]:
+def run_cleanup_steps() -> Iterator[Counter[str]]:
     """Run the cleanup step by step.
 
     Yields the counts of what the retention policy has deleted so far, as in `RetentionRun.gone`.
@@ -111,7 +111,7 @@ def cleaning() -> Iterator[Counter[str]]:
     delete_lost_exports()
     empty_write_ahead_log(connection)
     vacuum_erased(connection)
-    tell_audit_head()
+    log_audit_head()
 
 
 class Housekeeping:
@@ -124,7 +124,7 @@ class Housekeeping:
         self._changed = changed
         self._asked = asyncio.Event()
 
-    def ask(self) -> None:
+    def wake(self) -> None:
         """Start the next cleanup now instead of at the hour. Call it on the event loop."""
         self._asked.set()
 
@@ -144,14 +144,14 @@ class Housekeeping:
         round = RetentionRun()
         try:
             for step in (*STEPS, round.step):
-                while await stored(step):
+                while await run_in_write_thread(step):
                     self._announce(round)
                     await asyncio.sleep(PAUSE_SECONDS)
         finally:
-            await stored(round.record)
+            await run_in_write_thread(round.record)
         await _clean_up_files()
-        await stored(partial(empty_write_ahead_log, connection))
-        await stored(tell_audit_head)
+        await run_in_write_thread(partial(empty_write_ahead_log, connection))
+        await run_in_write_thread(log_audit_head)
         await _vacuum()
 
     def _announce(self, round: RetentionRun) -> None:

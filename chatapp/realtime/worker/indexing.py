@@ -19,7 +19,7 @@ from chatapp.models.search.search_entries import MESSAGES_AT_ONCE, is_any_uninde
 
 logger = logging.getLogger(__name__)
 
-LOOK_SECONDS = 10.0  # between checks without news
+POLL_SECONDS = 10.0  # between checks without news
 SETTLE_SECONDS = 0.5  # how long to wait for more, to index it together
 REST = 4  # pause this many times as long as the work took, to leave streams and jobs their CPU
 REST_ALONE = 1  # in a process that does nothing else; on SQLite, others have to write meanwhile
@@ -49,7 +49,7 @@ class Indexing:
         self._thread = threading.Thread(target=self._run, name="indexing", daemon=True)
         self._thread.start()
 
-    def look(self) -> None:
+    def wake(self) -> None:
         """Wake the thread: there is something new to index."""
         self._has_news.set()
 
@@ -70,7 +70,7 @@ class Indexing:
             except Exception:  # a bad text must not hold up those after it
                 logger.exception("Indexing for search failed")
             self.is_behind = False
-            self._has_news.wait(LOOK_SECONDS)
+            self._has_news.wait(POLL_SECONDS)
             self._stopping.wait(SETTLE_SECONDS)
             self._has_news.clear()
         connection.close()
@@ -82,7 +82,7 @@ class Indexing:
             if not done:
                 return
             self.is_behind = done >= MESSAGES_AT_ONCE or is_any_unindexed()
-            rest = (REST_ALONE if self._is_alone() else REST) * (time.monotonic() - began_at)
+            pause = (REST_ALONE if self._is_alone() else REST) * (time.monotonic() - began_at)
             if not self.is_behind:
-                rest = max(rest, SETTLE_SECONDS)
-            self._stopping.wait(rest)
+                pause = max(pause, SETTLE_SECONDS)
+            self._stopping.wait(pause)

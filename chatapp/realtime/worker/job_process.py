@@ -21,8 +21,8 @@ from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, Error, connection, connections
 
 from chatapp.db.connections import unpooled_connection
-from chatapp.models.platform.jobs import free, run_by
-from chatapp.realtime.worker.jobs import BROKEN, LOOK_SECONDS, STOP_SECONDS, kinds
+from chatapp.models.platform.jobs import find_free, find_running
+from chatapp.realtime.worker.jobs import BROKEN, POLL_SECONDS, STOP_SECONDS, kinds
 
 logger = logging.getLogger(__name__)
 
@@ -52,7 +52,7 @@ class JobProcess:
         self._thread = threading.Thread(target=self._run, name="jobs", daemon=True)
         self._thread.start()
 
-    def look(self) -> None:
+    def wake(self) -> None:
         """Start a new job soon, if there is one. Thread-safe."""
         with self._changes:
             self._news += 1
@@ -86,9 +86,9 @@ class JobProcess:
     def _run(self) -> None:
         connections[DEFAULT_DB_ALIAS] = unpooled_connection(settings.DATABASES)
         while not self._is_stopping:
-            seen = self._news
+            seen_news = self._news
             try:
-                if any(free(kind, self._server).exists() for kind in kinds):
+                if any(find_free(kind, self._server).exists() for kind in kinds):
                     self._run_process()
             except Error as error:
                 logger.info("Background jobs wait for the database: %s", error)
@@ -97,8 +97,8 @@ class JobProcess:
             connection.close()
             with self._changes:
                 self._changes.wait_for(
-                    lambda: self._is_stopping or self._news != seen,  # noqa: B023 - called at once
-                    LOOK_SECONDS,
+                    lambda: self._is_stopping or self._news != seen_news,  # noqa: B023 - called at once
+                    POLL_SECONDS,
                 )
 
     def _run_process(self) -> None:
@@ -106,7 +106,7 @@ class JobProcess:
         ours, theirs = socketpair()
         with ours, ours.makefile("rb") as lines:
             with theirs:
-                self._process = _started(theirs, self._server)
+                self._process = _start_process(theirs, self._server)
             with self._changes:
                 self._connection = ours
                 if self._is_stopping:
@@ -129,11 +129,11 @@ class JobProcess:
         """End the jobs that were running: they may have been too large for the server's memory."""
         logger.error("The process for background jobs ended with %d", code)
         for kind in kinds:
-            for job in run_by(kind, self._server):
+            for job in find_running(kind, self._server):
                 job.end(problem=BROKEN)
 
 
-def _started(connection: socket, server: UUID) -> subprocess.Popen[bytes]:
+def _start_process(connection: socket, server: UUID) -> subprocess.Popen[bytes]:
     return subprocess.Popen(  # noqa: S603 - our own module
         [sys.executable, "-c", START, str(server)],
         cwd=ROOT,

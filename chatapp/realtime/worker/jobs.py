@@ -27,7 +27,7 @@ from django.db import (
     connections,
 )
 
-from chatapp.concurrency.turns import served
+from chatapp.concurrency.turns import served_person
 from chatapp.db.connections import unpooled_connection
 from chatapp.models import User
 from chatapp.models.platform.jobs import Job, JobFailed, JobLost, claim
@@ -35,7 +35,7 @@ from chatapp.models.platform.jobs import Job, JobFailed, JobLost, claim
 logger = logging.getLogger(__name__)
 
 AT_ONCE = 8  # people whose jobs run
-LOOK_SECONDS = 5.0  # between checks for jobs that other processes left
+POLL_SECONDS = 5.0  # between checks for jobs that other processes left
 # Between checks whether the job was cancelled or lost, or its person deactivated; they save the
 # progress.
 SAVE_SECONDS = 0.5
@@ -67,7 +67,7 @@ class Jobs:
     def start(self) -> None:
         self._start_thread(self._begin_jobs)
 
-    def look(self) -> None:
+    def wake(self) -> None:
         """Begin a new job soon, if there is one. Thread-safe."""
         with self._has_news:
             self._news += 1
@@ -76,7 +76,7 @@ class Jobs:
     def stop(self) -> None:
         """Stop after the steps that are running, and leave unfinished jobs to other processes."""
         self._stopping.set()
-        self.look()
+        self.wake()
         until = time.monotonic() + STOP_SECONDS
         # The thread that begins jobs comes first, and may just have started another.
         while threads := [thread for thread in self._threads if thread.is_alive()]:
@@ -98,7 +98,7 @@ class Jobs:
 
     def _begin_jobs(self) -> None:
         while not self._stopping.is_set():
-            seen = self._news
+            seen_news = self._news
             try:
                 while len(self._running) < AT_ONCE and (job := self._claim()):
                     self._start_thread(partial(self._work, job))
@@ -108,7 +108,7 @@ class Jobs:
                 logger.exception("Beginning background jobs failed")
             connection.close()
             with self._has_news:
-                self._has_news.wait_for(lambda: self._news != seen, LOOK_SECONDS)  # noqa: B023 - called at once
+                self._has_news.wait_for(lambda: self._news != seen_news, POLL_SECONDS)  # noqa: B023 - called at once
 
     def _start_thread(self, work: Callable[[], None]) -> None:
         def run() -> None:
@@ -123,7 +123,7 @@ class Jobs:
         self._threads[-1].start()
 
     def _work(self, job: Job) -> None:
-        served.set(job.user_id)
+        served_person.set(job.user_id)
         try:
             self._run_job(job)
         except Error as error:
@@ -134,7 +134,7 @@ class Jobs:
             del self._running[job.pk]
         else:
             del self._running[job.pk]
-            self.look()  # for this person's next job
+            self.wake()  # for this person's next job
 
     def _claim(self) -> Job | None:
         with self._one_claims:
@@ -152,7 +152,7 @@ class Jobs:
     def _run_job(self, job: Job) -> None:
         steps = kinds[type(job)](job)
         try:
-            if self._take(job, steps):
+            if self._run_steps(job, steps):
                 job.end()
             else:
                 job.give_back()
@@ -166,7 +166,7 @@ class Jobs:
             logger.exception("A background job failed: %s", job)
             job.end(problem=BROKEN)
 
-    def _take(self, job: Job, steps: Iterator[None]) -> bool:
+    def _run_steps(self, job: Job, steps: Iterator[None]) -> bool:
         """Take the steps one by one; return whether they have all been taken."""
         saved_at = float("-inf")
         try:

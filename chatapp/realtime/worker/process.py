@@ -30,7 +30,7 @@ from chatapp.realtime.cluster.messages import (
     TurnBegan,
 )
 from chatapp.realtime.completions import Completions
-from chatapp.realtime.generation import Generation, stored
+from chatapp.realtime.generation import Generation, run_in_write_thread
 from chatapp.realtime.journal import Journal, Segment
 from chatapp.realtime.readers import Readers
 from chatapp.realtime.summarising import Summaries
@@ -46,7 +46,7 @@ from chatapp.realtime.worker.replies import Replies
 from chatapp.realtime.worker.revocation import Revocation
 from chatapp.realtime.worker.tasks import Tasks
 from chatapp.realtime.worker.temporaries import Temporaries
-from chatapp.realtime.worker.upkeep import complete_ledger, keep_prices, release_holds, run_upkeep
+from chatapp.realtime.worker.upkeep import complete_ledger, release_holds, run_upkeep, store_prices
 from chatapp.tools import close_shared_registry
 from chatapp.upstream.client import UpstreamClient
 
@@ -67,7 +67,7 @@ class Worker:
     def __init__(self, bus: Bus, heartbeat: HeartbeatSource) -> None:
         self.id = bus.worker
         self.client = UpstreamClient(usage_seconds=settings.CHATAPP_USAGE_SECONDS)
-        self.catalogue = Catalogue(self.client, keep_prices)
+        self.catalogue = Catalogue(self.client, store_prices)
         self.viewers = Viewers()
         self.replies = Replies(heartbeat)
         self.temporaries = Temporaries(self.id, self.conversation_changed)
@@ -89,7 +89,7 @@ class Worker:
         )
         self.housekeeping = Housekeeping(self.conversation_changed)
         self.draining = Draining(self.viewers, self.replies, self.summaries, bus)
-        self.jobs = JobProcess(self.id, self.list_changed, lambda: self.indexing.look())
+        self.jobs = JobProcess(self.id, self.list_changed, lambda: self.indexing.wake())
         self.indexing = Indexing(is_done_elsewhere=self.jobs.index)
         an_hour = settings.CHATAPP_STORED_BYTES_PER_PERSON / STORED_HOURS
         self.stored_bytes = TokenBuckets(partial(TokenBucket, an_hour / 3600, an_hour))
@@ -117,7 +117,7 @@ class Worker:
             )
         )
         self._upkeep.start(self.housekeeping.run())
-        self._upkeep.start(self.dispatcher.see_all(self._heartbeat))
+        self._upkeep.start(self.dispatcher.apply_reports(self._heartbeat))
         for listening in (self.dispatcher.act_on_events(), self.cluster.run()):
             self._upkeep.start(listening).add_done_callback(_log_failure)
 
@@ -133,7 +133,7 @@ class Worker:
             self._begin(each, viewer, unended)
         self._announce_turn(turn.reply)
         self.readers.catch_up(turn.conversation.pk)
-        self.indexing.look()
+        self.indexing.wake()
 
     def _begin(self, turn: Turn, viewer: Viewer, unended: set[UUID]) -> None:
         showing = self.viewers.showing(turn.conversation.pk)
@@ -167,7 +167,7 @@ class Worker:
     def show(self, viewer: Viewer, conversation: UUID | None) -> None:
         """Record which conversation `viewer` shows, and add it to the replies running there."""
         self.viewers.show(viewer, conversation)
-        for generation in self.replies.of(conversation):
+        for generation in self.replies.for_conversation(conversation):
             generation.audience.join(viewer)
 
     def open_temporary(self, viewer: Viewer, conversation: UUID) -> None:
@@ -200,11 +200,11 @@ class Worker:
         settings. Thread-safe."""
         self._broadcast(ConversationChanged(user, conversation))
 
-    def has_to_delete(self) -> None:
+    def schedule_purge(self) -> None:
         """Start housekeeping soon, because something is waiting to be purged. Thread-safe."""
         if self._loop:
             with suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(self.housekeeping.ask, context=Context())
+                self._loop.call_soon_threadsafe(self.housekeeping.wake, context=Context())
 
     def list_changed(self, user: int) -> None:
         """Refresh the person's conversation lists in every worker. Thread-safe.
@@ -242,7 +242,7 @@ class Worker:
     def _broadcast(self, changed: Change) -> None:
         """Handle a change in this worker and send it to all the others. Thread-safe."""
 
-        self.indexing.look()
+        self.indexing.wake()
 
         def broadcast() -> None:
             self.cluster.bus.post_to_all(changed)
@@ -284,7 +284,7 @@ class Worker:
             self.cluster.followers.end(generation.message.pk)
             if not self.draining.has_begun:
                 self.titles.reply_ended(generation.prompt, generation.message)
-            self.indexing.look()
+            self.indexing.wake()
             self.readers.catch_up(generation.message.conversation_id)
             await self._mark_unseen(generation)
             if self._heartbeat.was_given_up(since=generation.began_at):
@@ -297,20 +297,20 @@ class Worker:
     async def _mark_unseen(self, generation: Generation) -> None:
         """Mark the conversation unread if no tab here was showing it when the reply ended.
 
-        A worker with a tab that shows it clears the mark again (`Changes.look_at_list`).
+        A worker with a tab that shows it clears the mark again (`Changes.refresh_list`).
         """
         conversation = generation.message.conversation
         if self.viewers.showing(conversation.pk):
             return
         try:
-            await stored(conversation.mark_unread)
+            await run_in_write_thread(conversation.mark_unread)
         except Error as error:
             logger.info("Could not mark a conversation as unread: %s", error)
         else:
             self.list_changed(conversation.user_id)
 
     async def _fail_orphaned_files(self) -> None:
-        for user, conversation in await stored(Attachment.objects.fail_orphans):
+        for user, conversation in await run_in_write_thread(Attachment.objects.fail_orphans):
             self.draft_changed(user, conversation)
 
     def _announce_turn(self, message: Message) -> None:

@@ -40,12 +40,14 @@ class Replies:
     def get(self, reply: UUID) -> Generation | None:
         return self._running.get(reply)
 
-    def of(self, conversation: UUID | None) -> list[Generation]:
+    def for_conversation(self, conversation: UUID | None) -> list[Generation]:
         """Return the replies running in the conversation, in the order they were requested."""
-        return [one for one in self if one.message.conversation_id == conversation]
+        return [
+            generation for generation in self if generation.message.conversation_id == conversation
+        ]
 
     def conversations(self) -> set[UUID]:
-        return {one.message.conversation_id for one in self}
+        return {generation.message.conversation_id for generation in self}
 
     @contextmanager
     def taking_prompt(self) -> Iterator[None]:
@@ -63,10 +65,10 @@ class Replies:
     def add(self, generation: Generation) -> None:
         """Register a reply; stop a running one of the same conversation that it replaces."""
         message = generation.message
-        for one in self.of(message.conversation_id):
+        for other in self.for_conversation(message.conversation_id):
             # Marked as interrupted in the database while this worker was presumed dead.
-            if not one.message.is_beside(message):
-                one.stop(Ending.INTERRUPTED)
+            if not other.message.is_beside(message):
+                other.stop(Ending.INTERRUPTED)
         self._running[message.pk] = generation
         self.begun += 1
         if not self._upkeep:
@@ -83,23 +85,23 @@ class Replies:
             if not self._running:
                 self._upkeep.cancel()
 
-    def lost(self, stored: frozenset[UUID]) -> frozenset[UUID]:
+    def find_lost(self, stored_ids: frozenset[UUID]) -> frozenset[UUID]:
         """Return the replies that are stored as streaming here but not running.
 
         A reply counts only if the previous check found it too, because one that was stored just
         now may be about to start.
         """
-        running = {generation.message.pk for generation in self}
-        strays = frozenset() if self._prompts else stored - running
-        lost = strays & self._strays
-        self._strays = strays - lost
-        return lost
+        running_ids = {generation.message.pk for generation in self}
+        strays = frozenset() if self._prompts else stored_ids - running_ids
+        lost_ids = strays & self._strays
+        self._strays = strays - lost_ids
+        return lost_ids
 
-    def unstored(self, stored: frozenset[UUID]) -> frozenset[UUID]:
+    def find_unstored(self, stored_ids: frozenset[UUID]) -> frozenset[UUID]:
         """Return the running replies that two checks did not find stored as streaming here.
 
         They were deleted or declared lost, or are just being finished.
         """
         before = self._unstored
-        self._unstored = frozenset(generation.message.pk for generation in self) - stored
+        self._unstored = frozenset(generation.message.pk for generation in self) - stored_ids
         return self._unstored & before

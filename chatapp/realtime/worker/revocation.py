@@ -22,7 +22,7 @@ from chatapp.upstream.wire.reply import Ending
 
 logger = logging.getLogger(__name__)
 
-LOOK_SECONDS = 45.0  # between checks of everybody, which end within the minute
+POLL_SECONDS = 45.0  # between checks of everybody, which end within the minute
 # From a change to the check of sessions: someone who changed their password receives the new cookie
 # meanwhile, and many changes at once cost one check. Removed accounts are found before that.
 SETTLE_SECONDS = 0.25
@@ -62,10 +62,10 @@ class Revocation:
     async def run(self) -> None:
         """Check everybody once a minute, until cancelled."""
         while True:
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(POLL_SECONDS)
             self.recheck_access(None)
 
-    async def until_seen(self) -> None:
+    async def until_checked(self) -> None:
         """Wait until all requested checks are done."""
         if self._checking:
             await self._checking
@@ -93,26 +93,41 @@ class Revocation:
                 await asyncio.sleep(TRY_AGAIN_SECONDS)
 
     async def _check_sessions(self, people: set[int] | None) -> None:
-        replies = [one for one in self._replies if people is None or _owner_of(one) in people]
-        summaries = [one for one in self._summaries if people is None or one.user_id in people]
+        replies = [
+            candidate
+            for candidate in self._replies
+            if people is None or _get_owner(candidate) in people
+        ]
+        summaries = [
+            candidate
+            for candidate in self._summaries
+            if people is None or candidate.user_id in people
+        ]
         await self._check_people(
-            {_owner_of(one) for one in replies} | {one.user_id for one in summaries}
+            {_get_owner(candidate) for candidate in replies}
+            | {candidate.user_id for candidate in summaries}
         )
-        viewers = [one for one in self._viewers if people is None or one.user_id in people]
-        owners = {one.session_key: _owner_of(one) for one in replies}
+        viewers = [
+            candidate
+            for candidate in self._viewers
+            if people is None or candidate.user_id in people
+        ]
+        owners = {candidate.session_key: _get_owner(candidate) for candidate in replies}
         owners |= {summary.session_key: summary.user_id for summary in summaries}
         owners |= {viewer.session_key: viewer.user_id for viewer in viewers}
         keys = list(owners)
         for start in range(0, len(keys), SESSIONS_AT_ONCE):
             part = {key: owners[key] for key in keys[start : start + SESSIONS_AT_ONCE]}
             result = await database_sync_to_async(validity.check_access)((), part)
-            await self._close([one for one in viewers if one.session_key in part], result)
+            await self._close(
+                [candidate for candidate in viewers if candidate.session_key in part], result
+            )
             for reply in replies:
                 # Tabs of other sessions may go on watching, but no grace applies to closed tabs.
-                if reply.session_key in result.ended:
+                if reply.session_key in result.ended_sessions:
                     reply.audience.forget_who_left()
             for summary in summaries:
-                if summary.session_key in result.ended:
+                if summary.session_key in result.ended_sessions:
                     summary.cancel(SIGNED_OUT)
 
     async def _check_people(self, people: Collection[int]) -> None:
@@ -120,16 +135,16 @@ class Revocation:
         if not people:
             return
         result = await database_sync_to_async(validity.check_access)(set(people), {})
-        if result.gone:
+        if result.missing_people:
             pool.forget()  # the rendered texts of people who are gone
         await self._close(
-            [viewer for viewer in self._viewers if viewer.user_id in result.gone], result
+            [viewer for viewer in self._viewers if viewer.user_id in result.missing_people], result
         )
         for reply in self._replies:
-            if _owner_of(reply) in result.gone:
+            if _get_owner(reply) in result.missing_people:
                 reply.stop(Ending.ABANDONED)
         for summary in self._summaries:
-            if summary.user_id in result.gone:
+            if summary.user_id in result.missing_people:
                 summary.cancel()
 
     async def _close(self, viewers: Iterable[Viewer], result: validity.AccessCheck) -> None:
@@ -141,5 +156,5 @@ class Revocation:
                     logger.exception("Could not close a tab")
 
 
-def _owner_of(reply: Generation) -> int:
+def _get_owner(reply: Generation) -> int:
     return reply.message.conversation.user_id

@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db import Error
 
 from chatapp.models.conversations import temporary
-from chatapp.realtime.generation import stored
+from chatapp.realtime.generation import run_in_write_thread
 from chatapp.realtime.viewers import Viewer
 from chatapp.realtime.worker.tasks import Tasks
 
@@ -44,7 +44,7 @@ class Temporaries:
         is_new = conversation not in self.opened
         viewers = self.opened.setdefault(conversation, set())
         if is_new:
-            self._tasks.start(self._hold(conversation))
+            self._tasks.start(self._mark_open(conversation))
         if viewer:
             viewers.add(viewer)
             self._until.pop(conversation, None)
@@ -65,7 +65,7 @@ class Temporaries:
     async def sweep(self) -> None:
         """Erase the temporary conversations of workers that died."""
         sweep = partial(temporary.sweep, self._worker, list(self.opened))
-        for erased in await stored(sweep):
+        for erased in await run_in_write_thread(sweep):
             self._changed(*erased)
 
     async def until_done(self) -> None:
@@ -95,15 +95,17 @@ class Temporaries:
         del self.opened[conversation], self._until[conversation], self._timers[conversation]
         self._tasks.start(self._release(conversation))
 
-    async def _hold(self, conversation: UUID) -> None:
+    async def _mark_open(self, conversation: UUID) -> None:
         try:
-            await stored(partial(temporary.hold, conversation, self._worker))
+            await run_in_write_thread(partial(temporary.add_hold, conversation, self._worker))
         except Error as error:
             logger.warning("Could not mark a temporary conversation as open: %s", error)
 
     async def _release(self, conversation: UUID) -> None:
         try:
-            erased = await stored(partial(temporary.let_go, conversation, self._worker))
+            erased = await run_in_write_thread(
+                partial(temporary.release_hold, conversation, self._worker)
+            )
         except Error as error:
             logger.warning("Could not erase a temporary conversation yet: %s", error)
         else:

@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from chatapp.models import Price, Upstream
 from chatapp.models.conversations import ledger, releasing
-from chatapp.realtime.generation import stored
-from chatapp.upstream.known_prices import known_prices
+from chatapp.realtime.generation import run_in_write_thread
+from chatapp.upstream.known_prices import find_known_models
 from chatapp.upstream.wire.model_list import ListedModel
 
 logger = logging.getLogger(__name__)
@@ -25,31 +25,35 @@ Chore = Callable[[], Awaitable[object]]
 
 async def complete_ledger() -> None:
     """Complete the ledger rows that a process of the previous version wrote during an upgrade."""
-    while await stored(ledger.complete):
+    while await run_in_write_thread(ledger.complete):
         pass
 
 
 async def release_holds() -> None:
     """Release the reservations of lost replies, and forget those settled long ago."""
-    while await stored(releasing.release_lost):
+    while await run_in_write_thread(releasing.release_lost_holds):
         pass
     long_ago = timezone.now() - SETTLED_FOR
-    while await stored(partial(releasing.forget_settled, long_ago)):
+    while await run_in_write_thread(partial(releasing.delete_settled_holds, long_ago)):
         pass
 
 
-async def keep_prices(upstream: Upstream, listed: Sequence[ListedModel]) -> Sequence[ListedModel]:
+async def store_prices(
+    upstream: Upstream, listed_models: Sequence[ListedModel]
+) -> Sequence[ListedModel]:
     """Store the prices in an upstream's model list when they have changed.
 
     For models listed without a price, store the price library's figures if it knows the gateway,
     and return them.
     """
-    unpriced = [one.id for one in listed if one.price is None]
+    unpriced = [model.id for model in listed_models if model.price is None]
     try:
-        await stored(partial(Price.hear, upstream.pk, listed))
-        if known := await known_prices(upstream.base_url, unpriced):
-            await stored(partial(Price.hear, upstream.pk, known, Price.Source.LIBRARY))
-        return known
+        await run_in_write_thread(partial(Price.update_from_list, upstream.pk, listed_models))
+        if library_prices := await find_known_models(upstream.base_url, unpriced):
+            await run_in_write_thread(
+                partial(Price.update_from_list, upstream.pk, library_prices, Price.Source.LIBRARY)
+            )
+        return library_prices
     except Error as error:
         logger.warning("Could not store model prices; the next model list retries: %s", error)
     except (OSError, ValueError) as error:

@@ -30,18 +30,18 @@ from chatapp.rendering.fragments.page import (
 )
 from chatapp.rendering.fragments.replies import (
     ReplyView,
+    collect_texts,
     delay_fragment,
     snapshot_fragment,
-    texts_of,
 )
 from chatapp.rendering.fragments.rows import conversation_row
 from chatapp.rendering.fragments.shared import (
-    for_readers,
+    filter_for_readers,
+    name_shown_regions,
     shared_html,
     shared_snapshot,
     shared_thread_fragment,
     shared_title_fragment,
-    shown_names,
 )
 from chatapp.rendering.fragments.threads import (
     ThreadParts,
@@ -57,6 +57,7 @@ __all__ = [
     "ReplyView",
     "ThreadParts",
     "chosen_model",
+    "collect_texts",
     "composer_fragment",
     "conversation_row",
     "delay_fragment",
@@ -64,9 +65,10 @@ __all__ = [
     "draft_fragment",
     "emptied_fragment",
     "ended_fragment",
-    "for_readers",
+    "filter_for_readers",
     "limit_note_fragment",
     "list_fragment",
+    "name_shown_regions",
     "new_policy_fragment",
     "onward_fragment",
     "policy_fragment",
@@ -79,12 +81,10 @@ __all__ = [
     "shared_snapshot",
     "shared_thread_fragment",
     "shared_title_fragment",
-    "shown_names",
     "sidebar_fragment",
     "snapshot_fragment",
     "summary_ended_fragment",
     "summary_progress_fragment",
-    "texts_of",
     "thread_fragment",
     "thread_html",
     "title_fragment",

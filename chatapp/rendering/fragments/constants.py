@@ -24,7 +24,7 @@ class WithConstants(Extension):
         tokens, at = list(stream), 0
         while at < len(tokens):
             call = tokens[at : at + len(CALL)]
-            html = self._html_of(call)
+            html = self._evaluate_call(call)
             if html is None:
                 yield tokens[at]
                 at += 1
@@ -32,9 +32,9 @@ class WithConstants(Extension):
                 yield Token(call[0].lineno, "data", html)
                 at += len(CALL)
 
-    def _html_of(self, call: list[Token]) -> str | None:
+    def _evaluate_call(self, call: list[Token]) -> str | None:
         """Return what the call returns; None if it is another call or can't be known yet."""
-        if tuple(one.type for one in call) != CALL or call[1].value not in FUNCTIONS:
+        if tuple(token.type for token in call) != CALL or call[1].value not in FUNCTIONS:
             return None
         function: Any = self.environment.globals[call[1].value]
         try:

@@ -1,7 +1,7 @@
 """Template filters with the figures from which the page's meter estimates the next request."""
 
 from chatapp.models import Message, Upstream, Usage
-from chatapp.models.billing.tool_tokens import tools_of
+from chatapp.models.billing.tool_tokens import get_tool_tokens
 from chatapp.models.platform.upstreams import UNBOUNDED_OUTPUT
 from chatapp.upstream.wire.estimates import BYTES_PER_TOKEN, MIDDLE, UPPER
 
@@ -35,7 +35,7 @@ def characters_per_token(usage: Usage, message: Message) -> str:
 
 def tool_tokens(upstream: Upstream) -> int:
     """Return about how many tokens the tools add that are offered to this upstream's models."""
-    upper = tools_of(upstream.pk) if upstream.offers_tools else 0
+    upper = get_tool_tokens(upstream.pk) if upstream.offers_tools else 0
     return max(0, upper - UPPER.tools) // BYTES_PER_TOKEN + MIDDLE.tools if upper else 0
 
 

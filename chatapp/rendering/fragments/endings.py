@@ -24,7 +24,7 @@ class Notice:
 
     @property
     def without_words(self) -> str:
-        return _listed(self.without)
+        return _join_names(self.without)
 
 
 def flagged_categories(moderation: dict[str, Any] | None) -> list[str]:
@@ -85,7 +85,7 @@ FAILED = {
 _NOTHING_SENT = "Your message is kept. Retry without it, or change the chat's parameters."
 
 
-def notice_of(message: Message) -> Notice | None:
+def build_notice(message: Message) -> Notice | None:
     """Return the notice for a reply that has ended; None if there is nothing to say."""
     if message.ending in ("", Message.STREAMING, Ending.COMPLETE):
         return None
@@ -93,25 +93,26 @@ def notice_of(message: Message) -> Notice | None:
         return Notice("The reply ended.")
     ending = Ending(message.ending)
     if ending is Ending.NO_ANSWER or (ending is Ending.LENGTH and not message.content):
-        return Notice(_no_answer(message), is_error=True)
+        return Notice(_explain_no_answer(message), is_error=True)
     if ending is Ending.ABANDONED:
         return Notice(CALM[ending], tells_of_closing=True)
     if ending in CALM:
         return Notice(CALM[ending])
-    kept = " The text so far has been saved." if has_content(message) else ""
+    saved_note = " The text so far has been saved." if has_content(message) else ""
     if ending is Ending.CUT_OFF:
         return Notice(
-            "The connection to the model ended before the reply was complete." + kept,
+            "The connection to the model ended before the reply was complete." + saved_note,
             is_error=True,
         )
     if ending is Ending.TIMED_OUT:
         return Notice(
-            "The model's server stopped responding, so the reply was ended." + kept, is_error=True
+            "The model's server stopped responding, so the reply was ended." + saved_note,
+            is_error=True,
         )
-    return _failed(message, message.upstream_error, kept)
+    return _build_failure(message, message.upstream_error, saved_note)
 
 
-def _no_answer(message: Message) -> str:
+def _explain_no_answer(message: Message) -> str:
     if message.ending == Ending.LENGTH:
         return "The reply reached its length limit before its answer began. Retry asks again."
     if message.reasoning:
@@ -124,7 +125,7 @@ def _no_answer(message: Message) -> str:
 def has_content(message: Message) -> bool:
     """Whether the model has written anything."""
     content = message.content or message.reasoning or message.refusal or message.earlier_rounds
-    return bool(content or message.extras.is_seen)
+    return bool(content or message.extras.has_visible_parts)
 
 
 def retry_text(error: UpstreamError) -> str:
@@ -132,9 +133,11 @@ def retry_text(error: UpstreamError) -> str:
     return f"{FAILED[error.kind].partition('.')[0]}. Trying again"
 
 
-def _failed(message: Message, error: UpstreamError | None, kept: str) -> Notice:
+def _build_failure(message: Message, error: UpstreamError | None, saved_note: str) -> Notice:
     if error is None:
-        return Notice("Something went wrong on this server; see its log." + kept, is_error=True)
+        return Notice(
+            "Something went wrong on this server; see its log." + saved_note, is_error=True
+        )
     text = FAILED[error.kind]
     if error.retry_after is not None:
         text = f"The model is rate-limited. Try again in {_duration(error.retry_after)}."
@@ -145,12 +148,11 @@ def _failed(message: Message, error: UpstreamError | None, kept: str) -> Notice:
         )
     without = tuple(error.param.split()) if error.kind is ErrorKind.NO_PARAMETER else ()
     if without:
-        text = (
-            f"{model_name(message)} doesn't accept {_refused(without, error.code)}. {_NOTHING_SENT}"
-        )
+        refused = _format_refused(without, error.code)
+        text = f"{model_name(message)} doesn't accept {refused}. {_NOTHING_SENT}"
     status = f"{error.status} " if error.status else ""
     return Notice(
-        text + kept,
+        text + saved_note,
         f"{status}{error.message}".strip(),
         is_error=True,
         needs_images=error.kind is ErrorKind.NO_IMAGES,
@@ -159,12 +161,12 @@ def _failed(message: Message, error: UpstreamError | None, kept: str) -> Notice:
     )
 
 
-def _refused(names: tuple[str, ...], value: str) -> str:
+def _format_refused(names: tuple[str, ...], value: str) -> str:
     is_said = value and value != "true" and len(names) == 1
-    return f"{value} as {_listed(names)}" if is_said else _listed(names)
+    return f"{value} as {_join_names(names)}" if is_said else _join_names(names)
 
 
-def _listed(names: tuple[str, ...]) -> str:
+def _join_names(names: tuple[str, ...]) -> str:
     *others, last = (LABELS.get(name, name) for name in names)
     return f"{', '.join(others)} and {last}" if others else last
 

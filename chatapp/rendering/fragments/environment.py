@@ -24,8 +24,8 @@ from jinja2 import Environment, StrictUndefined, Template
 
 from chatapp.close_codes import CloseCode
 from chatapp.models.billing.limits import dollars
-from chatapp.models.conversations.feedback import MAX_NOTE_LENGTH, known_feedback
-from chatapp.models.conversations.paths import path_of
+from chatapp.models.conversations.feedback import MAX_NOTE_LENGTH, get_loaded_feedback
+from chatapp.models.conversations.paths import build_path
 from chatapp.models.platform import branding
 from chatapp.rendering.fragments import context_figures, words
 from chatapp.rendering.fragments.constants import WithConstants
@@ -45,7 +45,7 @@ FILTERS = (
     fallback_sentence,
     in_words,
     file_icon,
-    known_feedback,
+    get_loaded_feedback,
     readable_name,
     words.about_file,
     words.about,
@@ -85,10 +85,10 @@ def environment(**options: Any) -> Environment:
         "extensions": [WithIncludes, WithoutLayout, WithConstants],
     }
     env = _Environment(**options)
-    env.filters.update({one.__name__: one for one in FILTERS})
+    env.filters.update({function.__name__: function for function in FILTERS})
     env.globals.update(
         account_token=account_token,
-        brand=branding.known,
+        brand=branding.get_branding,
         close_codes={code.name: code.value for code in CloseCode},
         allowed_attributes=allowed_attributes(),
         longest_note=MAX_NOTE_LENGTH,
@@ -99,7 +99,7 @@ def environment(**options: Any) -> Environment:
     )
     # An `import` in each template that calls them would cost more than the macros themselves.
     macros: dict[str, Any] = vars(env.get_template("chat/_macros.html").module)
-    env.globals.update({name: one for name, one in macros.items() if not name.startswith("_")})
+    env.globals.update({name: macro for name, macro in macros.items() if not name.startswith("_")})
     env.globals["icon"] = cache(macros["icon"])  # every reply has three, out of a few
     return env
 
@@ -143,7 +143,7 @@ def url(name: str, *arguments: object) -> str:
     if not arguments:
         return _fixed_url(name)
     if len(arguments) == 1 and isinstance(arguments[0], UUID):
-        return path_of(name, arguments[0])
+        return build_path(name, arguments[0])
     return reverse(name, args=arguments)
 
 
@@ -157,7 +157,7 @@ def csrf_input_once(request: HttpRequest) -> dict[str, object]:
 
 def with_brand(request: HttpRequest) -> dict[str, object]:
     """Context processor for the admin's pages, whose engine has no globals."""
-    return {"brand": branding.known()}
+    return {"brand": branding.get_branding()}
 
 
 def allowed_attributes() -> str:

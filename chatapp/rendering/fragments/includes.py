@@ -20,8 +20,8 @@ class WithIncludes(Extension):
         loader = self.environment.loader
         assert loader
 
-        def included(match: re.Match[str]) -> str:
+        def inline_template(match: re.Match[str]) -> str:
             text, *_ = loader.get_source(self.environment, match[1])
             return INLINED.format(self.preprocess(text.strip(), match[1]))
 
-        return INCLUDE.sub(included, source)
+        return INCLUDE.sub(inline_template, source)

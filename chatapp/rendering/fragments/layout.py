@@ -42,7 +42,7 @@ class _Reader:
 
     def read(self, html: str, before: str, after: str) -> str:
         """Return the HTML without its layout; `before` and `after` are the adjacent token types."""
-        left, kept = _EDGES.get(before, "words"), []
+        left, output = _EDGES.get(before, "words"), []
         pieces = [match[0] for match in PIECES.finditer(html)]
         for piece, following in zip(pieces, [*pieces[1:], ""], strict=True):
             if BREAK.fullmatch(piece):
@@ -50,8 +50,8 @@ class _Reader:
                 piece = " " if self._is_space(left, right) else ""
             else:
                 left = self._step(piece)
-            kept.append(piece)
-        return "".join(kept)
+            output.append(piece)
+        return "".join(output)
 
     def _step(self, piece: str) -> str:
         """Advance past a piece that is not layout; return its kind, seen from the next piece."""

@@ -59,8 +59,12 @@ class LiveReply:
             answer = LiveMarkdown()
             answer.append(reasoning)
         self._texts[key] = answer  # the same text, unless other reasoning preceded it
-        before = [one for one in self._order if one[0] != self._round]
-        beside = [one for one in self._order[len(before) :] if one[1] not in ("answer", key[1])]
+        before = [other_key for other_key in self._order if other_key[0] != self._round]
+        beside = [
+            other_key
+            for other_key in self._order[len(before) :]
+            if other_key[1] not in ("answer", key[1])
+        ]
         self._order = [*before, key, *beside]
         self._must_redraw = True
 
@@ -102,7 +106,7 @@ class LiveReply:
             return "".join([self._fragments.change(key, change) for change in changes])
         self._has_other_changes = self._waiting.is_special
         work = Work()
-        return self._fragments_of({key: text.changes(work) for key, text in self._texts.items()})
+        return self._build_fragments({key: text.changes(work) for key, text in self._texts.items()})
 
     @property
     def has_more(self) -> bool:
@@ -123,12 +127,14 @@ class LiveReply:
         text = next(text for text in self._texts.values() if text.has_jobs)
         return text, text.jobs()
 
-    def take(self, text: LiveMarkdown, jobs: list[Job], drawn: list[str]) -> str:
-        """Return the fragments for the HTML of finished jobs; `drawn` is empty if they failed."""
+    def apply_results(self, text: LiveMarkdown, jobs: list[Job], results: list[str]) -> str:
+        """Return the fragments for the HTML of finished jobs; `results` is empty if they failed."""
         changes = [
-            step for job, html in zip(jobs, drawn, strict=False) for step in text.take(job, html)
+            step
+            for job, html in zip(jobs, results, strict=False)
+            for step in text.apply_result(job, html)
         ]
-        key = next((key for key, one in self._texts.items() if one is text), None)
+        key = next((key for key, other in self._texts.items() if other is text), None)
         if self._must_redraw or key not in self._shown or key is None:
             return ""  # the whole region is still to be drawn
         return "".join(self._fragments.change(key, step) for step in changes)
@@ -148,28 +154,32 @@ class LiveReply:
         return ReplyView(
             self.message,
             [
-                self._calls.get(key) or self._region(key)
+                self._calls.get(key) or self._build_region(key)
                 for key in self._order
                 if key in self._shown
             ],
-            self._waiting.shown(),
+            self._waiting.build_waiting(),
             self.message.ending,
         )
 
-    def _fragments_of(self, changes: dict[Key, list[Change]]) -> str:
+    def _build_fragments(self, changes: dict[Key, list[Change]]) -> str:
         if self._must_redraw:
-            return self._redrawn()
-        found = [one for key in self._order for one in self._fragments_of_region(key, changes)]
-        if self._waiting.is_special and any(found):
+            return self._redraw_all()
+        fragments = [
+            fragment
+            for key in self._order
+            for fragment in self._build_region_fragments(key, changes)
+        ]
+        if self._waiting.is_special and any(fragments):
             self._waiting.end_special()
-        found.insert(0, self._waiting.take_fragment())
+        fragments.insert(0, self._waiting.pop_fragment())
         self._calls.forget_changes()
         if self._thinking_is_shown and self.message.reasoning_duration is not None:
             self._thinking_is_shown = False
-            found.append(self._fragments.reasoning_duration())
-        return "".join(found)
+            fragments.append(self._fragments.reasoning_duration())
+        return "".join(fragments)
 
-    def _fragments_of_region(self, key: Key, changes: dict[Key, list[Change]]) -> Iterator[str]:
+    def _build_region_fragments(self, key: Key, changes: dict[Key, list[Change]]) -> Iterator[str]:
         """Yield the fragment that adds a new region, or those for the changes to a known one.
 
         A new region waits until the texts before it are no longer behind. Otherwise the buttons of
@@ -177,14 +187,14 @@ class LiveReply:
         """
         call = self._calls.get(key)
         if key not in self._shown:
-            region = call or self._region(key)
+            region = call or self._build_region(key)
             if self._must_wait(key):
                 self._has_other_changes = True
             elif isinstance(region, CallRegion) or region.html:
                 self._shown.add(key)
-                yield self._added(region)
+                yield self._append_region(region)
         elif call and self._calls.is_stale(key):
-            yield replace(f"#{call.element_id}", self._html_of(call))
+            yield replace(f"#{call.element_id}", self._draw_region(call))
         elif call:
             if added := self._calls.added_arguments(key):
                 yield self._fragments.added_arguments(call, added)
@@ -193,21 +203,25 @@ class LiveReply:
 
     def _must_wait(self, key: Key) -> bool:
         before = self._order[: self._order.index(key)]
-        return any(self._texts[one].is_behind for one in before if one in self._texts)
+        return any(
+            self._texts[earlier_key].is_behind
+            for earlier_key in before
+            if earlier_key in self._texts
+        )
 
-    def _redrawn(self) -> str:
+    def _redraw_all(self) -> str:
         """Replace all regions."""
         self._must_redraw = False
         self._calls.forget_changes()
-        self._waiting.take_fragment()
+        self._waiting.pop_fragment()
         self._shown = set(self._order)
-        return self._fragments.no_regions() + "".join(map(self._added, self.view().regions))
+        return self._fragments.no_regions() + "".join(map(self._append_region, self.view().regions))
 
-    def _added(self, region: Region | CallRegion) -> str:
-        return self._fragments.added_region(region.name, self._html_of(region))
+    def _append_region(self, region: Region | CallRegion) -> str:
+        return self._fragments.added_region(region.name, self._draw_region(region))
 
-    def _html_of(self, region: Region | CallRegion) -> str:
+    def _draw_region(self, region: Region | CallRegion) -> str:
         return draw("chat/_region.html", self.view().context() | {"region": region})
 
-    def _region(self, key: Key) -> Region:
+    def _build_region(self, key: Key) -> Region:
         return Region(key[1], region_id(self.message, *key), self._texts[key].html(), key[0])

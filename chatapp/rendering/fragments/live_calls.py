@@ -55,10 +55,12 @@ class LiveCalls:
 
     def show_run(self, round: int, index: int, run: ToolRun) -> None:
         """Update the `index`-th call of the round, counted in the order of the calls' indexes."""
-        keys = sorted((key for key in self._calls if key[0] == round), key=lambda one: int(one[1]))
+        keys = sorted(
+            (key for key in self._calls if key[0] == round), key=lambda call_key: int(call_key[1])
+        )
         before = self._calls[keys[index]]
-        shown = CallRegion(before.round, index, run, before.element_id, before.reply)
-        self._calls[keys[index]] = shown
+        region = CallRegion(before.round, index, run, before.element_id, before.reply)
+        self._calls[keys[index]] = region
         self._stale.add(keys[index])
 
     def finish(self) -> None:

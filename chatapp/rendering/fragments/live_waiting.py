@@ -1,4 +1,4 @@
-"""What a streaming reply waits for: its model, the next try of a failed request, or a fallback."""
+"""The wait of a streaming reply: for its model, the next try of a failed request, or a fallback."""
 
 import time
 
@@ -35,7 +35,7 @@ class LiveWaiting:
     def end_special(self) -> None:
         self._show("", self.heard_at)
 
-    def shown(self) -> Waiting:
+    def build_waiting(self) -> Waiting:
         """Return what the page shows, with the seconds of silence so far."""
         silent_for = time.monotonic() - self.heard_at
         if not self._text:
@@ -44,9 +44,9 @@ class LiveWaiting:
 
     def _show(self, text: str, heard_at: float, next_try: int = 0) -> None:
         self._text, self.heard_at, self._next_try = text, heard_at, next_try
-        self._fragment = waiting_fragment(self._message.pk, self.shown())
+        self._fragment = waiting_fragment(self._message.pk, self.build_waiting())
 
-    def take_fragment(self) -> str:
+    def pop_fragment(self) -> str:
         """Return the fragment since the last call; empty if nothing changed."""
         fragment, self._fragment = self._fragment, ""
         return fragment

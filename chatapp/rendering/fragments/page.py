@@ -2,7 +2,7 @@
 
 from uuid import UUID, uuid4
 
-from chatapp.models import ChatSettings, Conversation, Deleted, Message, ReviewPolicy
+from chatapp.models import ChatSettings, Conversation, DeletionResult, Message, ReviewPolicy
 from chatapp.models.billing.quota_usage import LimitWarning
 from chatapp.models.refusals import OverLimit
 from chatapp.rendering.fragments.environment import draw
@@ -56,7 +56,9 @@ def emptied_fragment(gone: UUID, why: str, policy: ReviewPolicy) -> str:
         swap("innerHTML", "#messages")
         + swap("innerHTML", "#summary-progress")
         + replace("#title", draw("chat/_title.html", {"conversation": None}))
-        + "".join(replace(f"#{name}", draw(one, unset)) for name, one in _SETTINGS.items())
+        + "".join(
+            replace(f"#{name}", draw(template, unset)) for name, template in _SETTINGS.items()
+        )
         + draw("chat/_composer_state.html", state | {"gone": gone})
         + replace("#policy-note", _policy_note(policy, None))
         + problem_fragment(why)
@@ -92,10 +94,10 @@ def row_gone_fragment(conversation: UUID) -> str:
     return swap("delete", f"#nav-{conversation}")
 
 
-def deleted_fragment(deleted: Deleted, head: UUID | None) -> str:
+def deleted_fragment(deleted: DeletionResult, head: UUID | None) -> str:
     """Offer to restore what was deleted, and to return to `head`, the last message shown then."""
-    drawn = draw("chat/_undo.html", {"deleted": deleted, "head": head})
-    return swap("innerHTML", "#undo", drawn)
+    html = draw("chat/_undo.html", {"deleted": deleted, "head": head})
+    return swap("innerHTML", "#undo", html)
 
 
 def restored_fragment() -> str:
@@ -106,14 +108,14 @@ def restored_fragment() -> str:
 def summary_progress_fragment(conversation: UUID, model: str, words: int) -> str:
     """Say that a model is writing a summary of the conversation, if the page shows it."""
     state = {"conversation": conversation, "model": model, "words": words}
-    drawn = draw("chat/_summary_progress.html", state)
-    return swap("innerMorph", _progress_in(conversation), drawn)
+    html = draw("chat/_summary_progress.html", state)
+    return swap("innerMorph", _progress_in(conversation), html)
 
 
 def summary_ended_fragment(conversation: UUID, note: str = "") -> str:
     """Remove what says that a summary is being written, and show the note at the composer."""
-    removed = swap("innerHTML", _progress_in(conversation))
-    return removed + problem_fragment(note) if note else removed
+    removal = swap("innerHTML", _progress_in(conversation))
+    return removal + problem_fragment(note) if note else removal
 
 
 def _progress_in(conversation: UUID) -> str:
@@ -148,11 +150,11 @@ def sidebar_fragment(conversation: Conversation, *, running: bool, first: bool =
     target = f"#nav-{conversation.pk}"
     link = conversation_row(conversation, is_running=running)
     if first and not conversation.archived_at:
-        return swap("delete", target) + swap("after", _top_of(conversation), link)
+        return swap("delete", target) + swap("after", _get_heading_selector(conversation), link)
     return replace(target, link)
 
 
-def _top_of(conversation: Conversation) -> str:
+def _get_heading_selector(conversation: Conversation) -> str:
     """Return the selector of the heading above its row; a page without its list has none."""
     group = "pinned" if conversation.is_pinned else "today"
     return f"#{group}-in-{conversation.project_id}" if conversation.project_id else f"#{group}"

@@ -7,7 +7,7 @@ from markupsafe import escape
 from chatapp.models import Message
 from chatapp.rendering.fragments.environment import draw
 from chatapp.rendering.fragments.live_calls import Key
-from chatapp.rendering.fragments.replies import CallRegion, key_of, region_id
+from chatapp.rendering.fragments.replies import CallRegion, get_element_key, region_id
 from chatapp.rendering.fragments.shared import named_region
 from chatapp.rendering.fragments.swaps import ENDING, beginning, replace, swap
 from chatapp.rendering.markdown import Append, Change, ReplaceBlock, ReplaceLast
@@ -36,7 +36,7 @@ class RegionFragments:
         return named_region(self._message, name, html)
 
     def no_regions(self) -> str:
-        return swap("innerHTML", f"#b{key_of(self._message)}")
+        return swap("innerHTML", f"#b{get_element_key(self._message)}")
 
     def added_arguments(self, call: CallRegion, added: str) -> str:
         """Append to a call's arguments, with the element that holds them if these are the first."""
@@ -52,7 +52,7 @@ class RegionFragments:
         return replace(f"#s{region['element_id']}", draw("chat/_reasoning_summary.html", context))
 
     def _append_start(self, key: Key, depth: int) -> str:
-        if not (known := self._append_starts.get((key, depth))):
+        if not (start := self._append_starts.get((key, depth))):
             target = f"#{region_id(self._message, *key)}{'>:last-child' * depth}"
-            known = self._append_starts[key, depth] = beginning("append", target)
-        return known
+            start = self._append_starts[key, depth] = beginning("append", target)
+        return start

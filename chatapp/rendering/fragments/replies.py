@@ -9,12 +9,12 @@ from django.utils.safestring import SafeString
 
 from chatapp.models import Message
 from chatapp.models.conversations.rounds import Round, RunState, ToolRun
-from chatapp.rendering.fragments.endings import flagged_categories, notice_of
+from chatapp.rendering.fragments.endings import build_notice, flagged_categories
 from chatapp.rendering.fragments.environment import draw
 from chatapp.rendering.fragments.swaps import replace, swap
 from chatapp.rendering.fragments.tool_arguments import Argument, argument_rows
 from chatapp.rendering.fragments.tool_names import ReadableName, readable_name
-from chatapp.rendering.pool import HtmlOf, Typed
+from chatapp.rendering.pool import GetHtml, Typed
 
 MAX_SHOWN_LENGTH = 20_000  # characters of a tool call's arguments, and of its result
 REGIONS = ("reasoning", "answer", "refusal")
@@ -82,7 +82,7 @@ class Excerpt:
 
 @dataclass(frozen=True)
 class Waiting:
-    """What a reply waits for, and the seconds of silence so far, from which the page counts on.
+    """The wait of a reply: its text, and the seconds of silence, from which the page counts on.
 
     Negative seconds count down to the next try.
     """
@@ -102,7 +102,7 @@ class Waiting:
 
 @dataclass(frozen=True)
 class ReplyView:
-    """What `chat/_reply.html` draws: a complete reply, or what there is of a streaming one."""
+    """The data that `chat/_reply.html` draws: a complete reply, or a streaming one so far."""
 
     message: Message
     regions: list[Region | CallRegion]
@@ -110,19 +110,19 @@ class ReplyView:
     live_ending: str | None = None  # taken with the regions: the reply may end before it is drawn
 
     @classmethod
-    def of(cls, message: Message, html_of: HtmlOf) -> "ReplyView":
+    def of(cls, message: Message, get_html: GetHtml) -> "ReplyView":
         return cls(
             message,
             [
                 region
                 for number, round in enumerate(message.rounds)
-                for region in _regions_of(message, number, round, html_of)
+                for region in _build_regions(message, number, round, get_html)
             ],
         )
 
     @property
     def key(self) -> str:
-        return key_of(self.message)
+        return get_element_key(self.message)
 
     @property
     def ending(self) -> str:
@@ -137,7 +137,7 @@ class ReplyView:
         return {
             "reply": self,
             "message": message,
-            "notice": notice_of(message),
+            "notice": build_notice(message),
             "extras": message.extras,
             "usage": None if message.is_streaming else getattr(message, "usage", None),
             "flagged": flagged_categories(message.moderation),
@@ -146,45 +146,45 @@ class ReplyView:
         }
 
 
-def key_of(message: Message) -> str:
-    return key_of_reply(message.pk)
+def get_element_key(message: Message) -> str:
+    return format_element_key(message.pk)
 
 
-def key_of_reply(reply: UUID) -> str:
+def format_element_key(reply: UUID) -> str:
     """Return the part of element ids that names the reply. Short, since every frame carries it."""
     return reply.hex[:8]
 
 
 def region_id(message: Message, round: int, name: str) -> str:
-    return f"{name[:3]}{key_of(message)}{round or ''}"
+    return f"{name[:3]}{get_element_key(message)}{round or ''}"
 
 
 def call_id(message: Message, round: int, index: int) -> str:
-    return f"c{key_of(message)}-{round}-{index}"
+    return f"c{get_element_key(message)}-{round}-{index}"
 
 
-def texts_of(messages: Iterable[Message]) -> list[str | Typed]:
+def collect_texts(messages: Iterable[Message]) -> list[str | Typed]:
     """Return all texts that must be rendered before these messages can be drawn."""
     texts: list[str | Typed] = []
     for message in messages:
         if message.is_prompt:
             texts.append(Typed(message.content))
         else:
-            texts += [text for round in message.rounds for _, text in _texts_of_round(round)]
+            texts += [text for round in message.rounds for _, text in _collect_round_texts(round)]
     return texts
 
 
-def _texts_of_round(round: Round) -> list[tuple[str, str]]:
+def _collect_round_texts(round: Round) -> list[tuple[str, str]]:
     texts = zip(REGIONS, (round.reasoning, round.content, round.refusal), strict=True)
     return [(name, text) for name, text in texts if text]
 
 
-def _regions_of(
-    message: Message, number: int, round: Round, html_of: HtmlOf
+def _build_regions(
+    message: Message, number: int, round: Round, get_html: GetHtml
 ) -> list[Region | CallRegion]:
     regions: list[Region | CallRegion] = [
-        Region(name, region_id(message, number, name), html_of(text), number)
-        for name, text in _texts_of_round(round)
+        Region(name, region_id(message, number, name), get_html(text), number)
+        for name, text in _collect_round_texts(round)
     ]
     calls = [
         CallRegion(
@@ -204,15 +204,15 @@ def reply_html(view: ReplyView) -> SafeString:
     return draw("chat/_reply.html", view.context())
 
 
-def prompt_html(message: Message, html_of: HtmlOf) -> SafeString:
+def prompt_html(message: Message, get_html: GetHtml) -> SafeString:
     siblings = getattr(message, "siblings", [message])
-    html = typed_html(message, html_of)
+    html = typed_html(message, get_html)
     context = {"message": message, "html": html, "siblings": siblings, "is_owner": True}
     return draw("chat/_prompt.html", context)
 
 
-def typed_html(prompt: Message, html_of: HtmlOf) -> SafeString:
-    return html_of(Typed(prompt.content))
+def typed_html(prompt: Message, get_html: GetHtml) -> SafeString:
+    return get_html(Typed(prompt.content))
 
 
 def snapshot_fragment(view: ReplyView) -> str:
@@ -222,8 +222,8 @@ def snapshot_fragment(view: ReplyView) -> str:
 
 def waiting_fragment(reply: UUID, waiting: Waiting) -> str:
     """Say what a reply without any text yet waits for."""
-    drawn = draw("chat/_waiting.html", {"waiting": waiting})
-    return swap("innerHTML", f"#f{key_of_reply(reply)}", drawn)
+    html = draw("chat/_waiting.html", {"waiting": waiting})
+    return swap("innerHTML", f"#f{format_element_key(reply)}", html)
 
 
 def by_fragment(message: Message) -> str:
@@ -234,4 +234,4 @@ def by_fragment(message: Message) -> str:
 def delay_fragment(reply: UUID, text: str) -> str:
     """Say below the text so far why nothing more arrives at the moment."""
     delay = draw("chat/_delay.html", {"text": text})
-    return swap("innerHTML", f"#f{key_of_reply(reply)}", delay)
+    return swap("innerHTML", f"#f{format_element_key(reply)}", delay)

@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from chatapp.models.conversations.conversation import Conversation
 from chatapp.rendering.fragments.environment import draw
 
-ROWS_KEPT = 10_000  # about 1 KB each
+MAX_CACHED_ROWS = 10_000  # about 1 KB each
 
 
 class ConversationRow(NamedTuple):
@@ -27,23 +27,23 @@ class ConversationRow(NamedTuple):
 
 
 def conversation_row(conversation: Conversation, *, is_running: bool) -> SafeString:
-    shown = vars(conversation)
-    return _drawn(
+    fields = vars(conversation)
+    return _draw_row(
         ConversationRow(
-            shown["id"],
-            shown["title"],
-            shown["updated_at"],
-            shown["is_pinned"],
-            shown["is_unread"],
-            shown["trashed_at"] is not None,
+            fields["id"],
+            fields["title"],
+            fields["updated_at"],
+            fields["is_pinned"],
+            fields["is_unread"],
+            fields["trashed_at"] is not None,
             is_running,
         )
     )
 
 
-def _drawn(row: ConversationRow) -> SafeString:
+def _draw_row(row: ConversationRow) -> SafeString:
     return draw("chat/_conversation_link.html", {"conversation": row})
 
 
 if not settings.DEBUG:  # while templates are being edited
-    _drawn = lru_cache(ROWS_KEPT)(_drawn)
+    _draw_row = lru_cache(MAX_CACHED_ROWS)(_draw_row)

@@ -12,10 +12,16 @@ from markupsafe import escape
 
 from chatapp.models import Message, ThreadPage
 from chatapp.rendering.fragments.environment import draw
-from chatapp.rendering.fragments.replies import CallRegion, Region, ReplyView, key_of, typed_html
-from chatapp.rendering.fragments.shared_calls import call_for_readers
+from chatapp.rendering.fragments.replies import (
+    CallRegion,
+    Region,
+    ReplyView,
+    get_element_key,
+    typed_html,
+)
+from chatapp.rendering.fragments.shared_calls import clean_call
 from chatapp.rendering.fragments.swaps import ENDING, swap
-from chatapp.rendering.pool import HtmlOf
+from chatapp.rendering.pool import GetHtml
 
 CALL = "tool-call"
 # The beginnings of the fragments that readers may get: those that add to the text of a region or
@@ -35,7 +41,7 @@ _REGIONS = {"ans": "answer", "ref": "refusal", "rea": "reasoning"}
 
 
 class ShownParts(Protocol):
-    """What is shown besides prompts and answers. A `SharedChat` is one."""
+    """The parts that are shown besides prompts and answers. A `SharedChat` is one."""
 
     shows_reasoning: bool
     shows_tools: bool
@@ -43,33 +49,33 @@ class ShownParts(Protocol):
     shows_author: bool
 
 
-def shared_html(messages: Sequence[Message], html_of: HtmlOf, parts: ShownParts) -> SafeString:
+def shared_html(messages: Sequence[Message], get_html: GetHtml, parts: ShownParts) -> SafeString:
     """Return messages for the readers of a shared chat."""
-    drawn = (_message_html(message, html_of, parts) for message in messages)
-    return mark_safe("".join(drawn))  # noqa: S308 - rendered templates
+    messages_html = (_message_html(message, get_html, parts) for message in messages)
+    return mark_safe("".join(messages_html))  # noqa: S308 - rendered templates
 
 
-def _message_html(message: Message, html_of: HtmlOf, parts: ShownParts) -> SafeString:
+def _message_html(message: Message, get_html: GetHtml, parts: ShownParts) -> SafeString:
     if message.is_prompt:
-        context = {"message": message, "html": typed_html(message, html_of), "parts": parts}
+        context = {"message": message, "html": typed_html(message, get_html), "parts": parts}
         return draw("sharing/_prompt.html", context)
-    return shared_reply_html(ReplyView.of(message, html_of), parts)
+    return shared_reply_html(ReplyView.of(message, get_html), parts)
 
 
 def shared_reply_html(view: ReplyView, parts: ShownParts) -> SafeString:
-    regions = shown_regions(view.regions, parts)
+    regions = filter_regions(view.regions, parts)
     context = {"reply": view, "message": view.message, "regions": regions, "parts": parts}
     return draw("sharing/_reply.html", context)
 
 
-def shown_regions(
+def filter_regions(
     regions: Iterable[Region | CallRegion], parts: ShownParts
 ) -> list[Region | CallRegion]:
-    shown = shown_names(parts)
-    return [region for region in regions if region.name in shown]
+    names = name_shown_regions(parts)
+    return [region for region in regions if region.name in names]
 
 
-def shown_names(parts: ShownParts) -> frozenset[str]:
+def name_shown_regions(parts: ShownParts) -> frozenset[str]:
     """Return the names of the regions that are shown."""
     names = {"answer", "refusal"}
     if parts.shows_reasoning:
@@ -80,18 +86,18 @@ def shown_names(parts: ShownParts) -> frozenset[str]:
 
 
 def named_region(message: Message, name: str, html: str) -> str:
-    """Append a region to a reply, with its name for `for_readers`."""
-    target = f'append target:#b{key_of(message)}" data-region="{name}"'
+    """Append a region to a reply, with its name for `filter_for_readers`."""
+    target = f'append target:#b{get_element_key(message)}" data-region="{name}"'
     return f"{_OPENING}{target}>{html}{ENDING}"
 
 
 def shared_snapshot(view: ReplyView) -> str:
-    """Replace all regions of a reply by those of now. `for_readers` leaves out what is hidden."""
+    """Replace all regions of a reply by current ones. `filter_for_readers` omits hidden ones."""
     message = view.message
-    empty = swap("innerHTML", f"#b{key_of(message)}")
+    empty = swap("innerHTML", f"#b{get_element_key(message)}")
     return empty + "".join(
-        named_region(message, one.name, draw("sharing/_region.html", _context(view, one)))
-        for one in view.regions
+        named_region(message, region.name, draw("sharing/_region.html", _context(view, region)))
+        for region in view.regions
     )
 
 
@@ -99,13 +105,13 @@ def _context(view: ReplyView, region: Region | CallRegion) -> dict[str, object]:
     return {"reply": view, "message": view.message, "region": region}
 
 
-def for_readers(frame: str, names: frozenset[str]) -> str:
+def filter_for_readers(frame: str, names: frozenset[str]) -> str:
     """Return the fragments of a reply's frame that change regions with these names.
 
     Everything else is left out, also the buttons of tool calls. A frame is a sequence of templates
     that this package made, and none of them contains another.
     """
-    return "".join(_for_readers(part, names) for part in _templates(frame))
+    return "".join(_filter_fragment(part, names) for part in _templates(frame))
 
 
 def _templates(frame: str) -> Iterator[str]:
@@ -119,22 +125,22 @@ def _templates(frame: str) -> Iterator[str]:
         start = end
 
 
-def _for_readers(part: str, names: frozenset[str]) -> str:
+def _filter_fragment(part: str, names: frozenset[str]) -> str:
     """Return what readers may get of a template; empty if nothing."""
-    if found := _OF_TEXT.match(part, len(_OPENING)):
-        return part if _REGIONS[found["region"]] in names else ""
-    if found := _OF_REGION.match(part, len(_OPENING)):
-        if (name := found["name"]) not in names:
+    if match := _OF_TEXT.match(part, len(_OPENING)):
+        return part if _REGIONS[match["region"]] in names else ""
+    if match := _OF_REGION.match(part, len(_OPENING)):
+        if (name := match["name"]) not in names:
             return ""
-        return _call(part, found.end()) if name == CALL else part
-    if found := _OF_CALL.match(part, len(_OPENING)):
-        return _call(part, found.end()) if CALL in names else ""
+        return _call(part, match.end()) if name == CALL else part
+    if match := _OF_CALL.match(part, len(_OPENING)):
+        return _call(part, match.end()) if CALL in names else ""
     return part if _OF_ALL.fullmatch(part, len(_OPENING)) else ""
 
 
 def _call(part: str, start: int) -> str:
     """Return a template whose content, which begins at `start`, is a tool call or a part of one."""
-    return part[:start] + call_for_readers(part[start : -len(ENDING)]) + ENDING
+    return part[:start] + clean_call(part[start : -len(ENDING)]) + ENDING
 
 
 def shared_title_fragment(title: str) -> str:
@@ -148,5 +154,8 @@ def shared_thread_fragment(page: ThreadPage, html: str) -> str:
     if not page.follows:
         thread = draw("sharing/_thread.html", {"view": page, "thread": html})
         return f'{_OPENING}innerHTML target:#messages"{head}>{thread}{ENDING}'
-    gone = [swap("delete", f"#{'m' if one.is_prompt else 'reply'}-{one.pk}") for one in page.shown]
+    gone = [
+        swap("delete", f"#{'m' if message.is_prompt else 'reply'}-{message.pk}")
+        for message in page.visible_messages
+    ]
     return f'{"".join(gone)}{_OPENING}append target:#messages"{head}>{html}{ENDING}'

@@ -31,7 +31,9 @@ _ALLOWED = {
     "td": {"dir": "auto"},
     "p": {"class": "as-written"},
 }
-_FORMS = {tag: {name: re.compile(one) for name, one in of.items()} for tag, of in _ALLOWED.items()}
+_FORMS = {
+    tag: {name: re.compile(pattern) for name, pattern in of.items()} for tag, of in _ALLOWED.items()
+}
 
 
 def _allowed_value(tag: str, attribute: str, value: str) -> str | None:
@@ -48,6 +50,6 @@ _CLEANER = nh3.Cleaner(
 )
 
 
-def call_for_readers(html: str) -> str:
+def clean_call(html: str) -> str:
     """Return a tool call, or what is appended to one, without its owner's question."""
     return _CLEANER.clean(html)

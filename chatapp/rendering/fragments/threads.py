@@ -10,11 +10,11 @@ from django.utils.safestring import SafeString, mark_safe
 
 from chatapp.models import ContextCut, Message, ThreadPage
 from chatapp.models.conversations.context_cuts import MAX_SUMMARY
-from chatapp.rendering.fragments.endings import flagged_categories, notice_of
+from chatapp.rendering.fragments.endings import build_notice, flagged_categories
 from chatapp.rendering.fragments.environment import draw
 from chatapp.rendering.fragments.replies import ReplyView, prompt_html, reply_html, typed_html
 from chatapp.rendering.fragments.swaps import swap
-from chatapp.rendering.pool import HtmlOf
+from chatapp.rendering.pool import GetHtml
 
 
 @dataclass(frozen=True)
@@ -26,34 +26,34 @@ class ThreadParts:
     follows: tuple[str, ...] | None  # selectors of its messages, if they follow those on the page
 
     @classmethod
-    def of(cls, view: ThreadPage, html_of: HtmlOf, live: Collection[UUID]) -> "ThreadParts":
+    def of(cls, view: ThreadPage, get_html: GetHtml, live: Collection[UUID]) -> "ThreadParts":
         """Draw a view. Takes a while if it is long; does not touch the database."""
 
-        def part(message: Message) -> str | UUID:
+        def draw_message(message: Message) -> str | UUID:
             if message.pk in live:
                 return message.pk
             if message.is_prompt:
-                return prompt_html(message, html_of)
-            return reply_html(ReplyView.of(message, html_of))
+                return prompt_html(message, get_html)
+            return reply_html(ReplyView.of(message, get_html))
 
-        thread = list(_with_cut(view, [part(message) for message in view.thread]))
+        thread = list(_with_cut(view, [draw_message(message) for message in view.thread]))
         if view.has_earlier:
             thread.insert(0, draw("chat/_earlier.html", {"view": view}))
         if view.has_later:
             thread.append(draw("chat/_later.html", {"view": view}))
-        beside = tuple((message, part(message)) for message in view.beside)
+        beside = tuple((message, draw_message(message)) for message in view.beside)
         targets = (*_targets(view.thread), *_cut_targets(view)) if view.follows else None
         return cls(tuple(thread), beside, targets)
 
     def html(self, live: Iterable[ReplyView]) -> SafeString:
         views = {view.message.pk: view for view in live}
 
-        def drawn(part: str | UUID) -> str:
+        def draw_part(part: str | UUID) -> str:
             return part if isinstance(part, str) else reply_html(views[part])
 
-        html = "".join(map(drawn, self.thread))
+        html = "".join(map(draw_part, self.thread))
         if self.beside:
-            html += _beside_html([(message, drawn(part)) for message, part in self.beside])
+            html += _beside_html([(message, draw_part(part)) for message, part in self.beside])
         return mark_safe(html)  # noqa: S308 - rendered templates
 
 
@@ -61,11 +61,11 @@ def _with_cut(view: ThreadPage, parts: Iterable[str | UUID]) -> Iterator[str | U
     """Yield drawn messages, the place from which on they are sent to the model, and kept
     summaries."""
     cut, thread = view.cut, view.thread
-    lifted = {one.message_id: one for one in view.lifted}
+    lifted = {lifted_cut.message_id: lifted_cut for lifted_cut in view.lifted}
     if cut and cut.message_id is None and not (view.has_earlier or view.follows):
         yield _cut_html(cut)
-    for message, drawn in zip(thread, parts, strict=True):
-        yield drawn
+    for message, html in zip(thread, parts, strict=True):
+        yield html
         if cut and message.pk == cut.message_id:
             yield _cut_html(cut)
         elif message.pk in lifted and not (cut and cut.is_after(message)):
@@ -96,20 +96,22 @@ def _targets(messages: Iterable[Message]) -> Iterator[str]:
 
 def _cut_targets(view: ThreadPage) -> Iterator[str]:
     """Yield the selectors of the cuts that are drawn again with their messages."""
-    drawn = {message.pk for message in view.thread}
+    message_ids = {message.pk for message in view.thread}
     for cut in (*filter(None, [view.cut]), *view.lifted):
-        if cut.message_id in drawn:
+        if cut.message_id in message_ids:
             yield f"#cut-{cut.pk}"
 
 
-def thread_html(view: ThreadPage, html_of: HtmlOf, live: Collection[ReplyView] = ()) -> SafeString:
+def thread_html(
+    view: ThreadPage, get_html: GetHtml, live: Collection[ReplyView] = ()
+) -> SafeString:
     """Return the HTML of a view; `live` are the replies streaming in this process."""
-    return ThreadParts.of(view, html_of, {one.message.pk for one in live}).html(live)
+    return ThreadParts.of(view, get_html, {reply_view.message.pk for reply_view in live}).html(live)
 
 
 def review_html(
     messages: Sequence[Message],
-    html_of: HtmlOf,
+    get_html: GetHtml,
     rules: Mapping[UUID, Sequence[str]],
     cuts: Mapping[UUID | None, ContextCut],
 ) -> SafeString:
@@ -121,17 +123,17 @@ def review_html(
     views = [
         (
             message,
-            typed_html(message, html_of) if message.is_prompt else "",
-            [] if message.is_prompt else ReplyView.of(message, html_of).regions,
+            typed_html(message, get_html) if message.is_prompt else "",
+            [] if message.is_prompt else ReplyView.of(message, get_html).regions,
             None if message.is_prompt else getattr(message, "usage", None),
-            notice_of(message),
+            build_notice(message),
             message.extras,
             flagged_categories(message.moderation),
             rules.get(message.pk, ()),
             branch,
             cuts.get(message.pk),
         )
-        for message, branch in zip(messages, _branches_of(messages), strict=True)
+        for message, branch in zip(messages, _find_branches(messages), strict=True)
     ]
     first_with: dict[UUID | None, UUID] = {}
     for message in messages:
@@ -151,7 +153,7 @@ class _Branch(NamedTuple):
     goes_back: bool  # whether its parent is not the message above it
 
 
-def _branches_of(messages: Sequence[Message]) -> Iterator[_Branch]:
+def _find_branches(messages: Sequence[Message]) -> Iterator[_Branch]:
     """Yield each message's branch, in their order."""
     counts = Counter(message.parent_id for message in messages)
     numbers: Counter[UUID | None] = Counter()
@@ -163,11 +165,11 @@ def _branches_of(messages: Sequence[Message]) -> Iterator[_Branch]:
         above = message.pk
 
 
-def turn_fragment(prompt: Message, replies: Sequence[Message], html_of: HtmlOf) -> str:
+def turn_fragment(prompt: Message, replies: Sequence[Message], get_html: GetHtml) -> str:
     """Show a prompt and its empty replies, in place of the prompt the page drew by itself."""
-    drawn = [(reply, reply_html(ReplyView(reply, []))) for reply in replies]
-    answers = drawn[0][1] if len(drawn) == 1 else _beside_html(drawn)
-    return _appended(_targets([prompt, *replies]), prompt_html(prompt, html_of) + answers)
+    columns = [(reply, reply_html(ReplyView(reply, []))) for reply in replies]
+    answers = columns[0][1] if len(columns) == 1 else _beside_html(columns)
+    return _append_messages(_targets([prompt, *replies]), prompt_html(prompt, get_html) + answers)
 
 
 def thread_fragment(thread: ThreadParts, live: Iterable[ReplyView] = ()) -> str:
@@ -175,10 +177,10 @@ def thread_fragment(thread: ThreadParts, live: Iterable[ReplyView] = ()) -> str:
     html = thread.html(live)
     if thread.follows is None:
         return swap("innerHTML", "#messages", html)
-    return _appended(thread.follows, html)
+    return _append_messages(thread.follows, html)
 
 
-def _appended(targets: Iterable[str], html: str) -> str:
+def _append_messages(targets: Iterable[str], html: str) -> str:
     """Append messages, after deleting any that the page already has."""
     return "".join([swap("delete", target) for target in targets]) + swap(
         "append", "#messages", html

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from chatapp.upstream.wire.tool_calls import parsed_arguments
+from chatapp.upstream.wire.tool_calls import parse_arguments
 
 MAX_ROWS = 20
 MAX_DEPTH = 8  # of nested values, whose indentation grows with it
@@ -27,7 +27,7 @@ def argument_rows(arguments: str, most_characters: int) -> Sequence[Argument]:
     """
     if len(arguments) > most_characters:
         return ()
-    values = parsed_arguments(arguments)[0]
+    values = parse_arguments(arguments)[0]
     if not values or len(values) > MAX_ROWS or not _is_shallow(values, MAX_DEPTH + 1):
         return ()
     rows = [_row(name, value) for name, value in values.items()]

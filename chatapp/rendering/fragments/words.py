@@ -12,7 +12,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 
-from chatapp.catalogue import name_of
+from chatapp.catalogue import get_display_name
 from chatapp.models import Attachment, FileContent, Message, PresetFile, Usage, User
 from chatapp.models.billing.limits import Limit
 from chatapp.models.conversations.extras import Extras
@@ -65,8 +65,8 @@ def seconds(value: float) -> str:
         return f"{value * 1000:.0f} ms"
     if value < 9.95:
         return f"{value:.1f} s" if value % 1 and round(value, 1) % 1 else f"{value:.0f} s"
-    minutes, rest = divmod(round(value), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+    minutes, remainder = divmod(round(value), 60)
+    return f"{minutes} min {remainder} s" if minutes else f"{remainder} s"
 
 
 def token_count(count: int) -> str:
@@ -81,14 +81,14 @@ def about_model(model: ListedModel) -> str:
     """Return what is known about a model: Good at code · 128k context, vision, tools."""
     context = [f"{token_count(model.context_tokens)} context"] if model.context_tokens else []
     limits = ["text only"] if model.takes_images is False else []
-    abilities = (one.value for one in Ability if one in model.abilities)
+    abilities = (ability.value for ability in Ability if ability in model.abilities)
     listed = ", ".join([*context, *abilities, *limits])
     return " · ".join(filter(None, [model.description, listed]))
 
 
 def model_name(reply: Message) -> str:
     """Return the display name of the model that wrote the reply."""
-    return name_of(reply.upstream, reply.model)
+    return get_display_name(reply.upstream, reply.model)
 
 
 def chosen_model(reply: Message) -> str:
@@ -219,8 +219,8 @@ def moment(value: datetime) -> str:
 
 def local_time(value: datetime) -> SafeString:
     """Return a `time` element; static/js/local-times.js shows it in the browser's time zone."""
-    shown = f"{value.day} {value:%b %Y %H:%M} UTC"
-    return format_html('<time datetime="{}" data-local>{}</time>', value.isoformat(), shown)
+    text = f"{value.day} {value:%b %Y %H:%M} UTC"
+    return format_html('<time datetime="{}" data-local>{}</time>', value.isoformat(), text)
 
 
 def day(value: date) -> str:

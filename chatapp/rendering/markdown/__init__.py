@@ -3,7 +3,7 @@
 `render` takes a whole text; `LiveMarkdown` takes a text that is still being written and returns the
 changes that a viewer must apply to its page. Both split the text into the same top-level blocks and
 render a block with the same code, so the end of a stream looks exactly like the page when it is
-reloaded. `as_typed` takes what a person typed, where only URLs and fenced code have a meaning.
+reloaded. `render_typed` takes what a person typed, where only URLs and fenced code have a meaning.
 
 The output contains only what `allowed` lists: no raw HTML from the text, nothing that loads, and
 links to http, https and mailto only. `budgets` limits its size. Nothing here does I/O, and no text
@@ -13,8 +13,8 @@ processes.
 Imports nothing else of the app.
 """
 
-from .as_typed import as_typed, as_typed_at_once
-from .block_html import FULL, PLAIN, Dress, block_html
+from .as_typed import render_typed, render_typed_at_once
+from .block_html import FULL, PLAIN, RenderOptions, block_html
 from .blocks import Block
 from .changes import Append, Change, ReplaceBlock, ReplaceLast
 from .live import Job, LiveMarkdown, Work
@@ -26,16 +26,16 @@ __all__ = [
     "Append",
     "Block",
     "Change",
-    "Dress",
     "Job",
     "LiveMarkdown",
+    "RenderOptions",
     "ReplaceBlock",
     "ReplaceLast",
     "Work",
-    "as_typed",
-    "as_typed_at_once",
     "block_html",
     "render",
     "render_at_once",
     "render_plain",
+    "render_typed",
+    "render_typed_at_once",
 ]

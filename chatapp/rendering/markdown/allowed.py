@@ -35,29 +35,29 @@ def _form(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-def _one_of(*words: str) -> re.Pattern[str]:
+def _compile_words(*words: str) -> re.Pattern[str]:
     return re.compile("|".join(map(re.escape, words)))
 
 
-def _list_of(pattern: str) -> re.Pattern[str]:
+def _compile_list(pattern: str) -> re.Pattern[str]:
     return re.compile(f"(?:{pattern})(?: (?:{pattern})){{0,{_MAX_COLUMNS}}}")
 
 
 # cmark percent-encodes all other characters of a URL. A user name before the host looks like it.
 _ADDRESS = _form(r"(?i:https?://(?![^/?#]*@)|mailto:)[A-Za-z0-9\-._~!$&'()*+,;=:/?#@%\[\]]*")
-_RIGHT_TO_LEFT = _one_of("rtl")
-_ALIGN = _one_of("left", "center", "right")
-_TRUE = _one_of("true")
-_BOOLEAN = _one_of("true", "false")
+_RIGHT_TO_LEFT = _compile_words("rtl")
+_ALIGN = _compile_words("left", "center", "right")
+_TRUE = _compile_words("true")
+_BOOLEAN = _compile_words("true", "false")
 _EMPTY = _form("")
-_FOCUSABLE = _one_of("0")
+_FOCUSABLE = _compile_words("0")
 
 # Short, so that a formula can't cover the text around it.
 _TENTHS = r"(?:\.[0-9]{1,9})?"
 _SHIFT = rf"-?[0-9]?{_TENTHS}(?:em|ex)|0"
 _LENGTH = rf"[0-9]{{0,2}}{_TENTHS}(?:em|ex|rem|pt)|0"
 # Styled by static/css/formulas.css.
-_CLASSES = _list_of(
+_CLASSES = _compile_list(
     "tex-(?:left|right|flush-left|flush-right|condition|between-lines|tight|continued|wide|margin"
     "|cramped|back-thin|back-medium|back-thick|(?:solid|dashed)-(?:top|right|left)"
     "|bold|italic|code|sans)"
@@ -65,29 +65,36 @@ _CLASSES = _list_of(
 _STYLED: Attributes = {
     "class": _CLASSES,
     "displaystyle": _BOOLEAN,
-    "scriptlevel": _one_of("0", "1", "2", "3"),
+    "scriptlevel": _compile_words("0", "1", "2", "3"),
 }
 
 PROSE: dict[str, Attributes] = {
     **_bare("br hr ul label blockquote summary table thead tbody tr"),
     **_bare("em strong del kbd sub sup b i u s mark small"),
     **{tag: {"dir": _RIGHT_TO_LEFT} for tag in ("h3", "h4", "h5", "h6", "li")},
-    "a": {"href": _ADDRESS, "target": _one_of("_blank"), "rel": _one_of(REL)},
+    "a": {"href": _ADDRESS, "target": _compile_words("_blank"), "rel": _compile_words(REL)},
     "code": {"class": _form(f"language-{LANGUAGE}")},
     "details": {"open": _EMPTY},
     "div": {
-        "class": _one_of("block", "code", "table-scroll", "typed"),
+        "class": _compile_words("block", "code", "table-scroll", "typed"),
         "data-language": _form(LANGUAGE),
-        "dir": _one_of("auto", "rtl"),
+        "dir": _compile_words("auto", "rtl"),
         "tabindex": _FOCUSABLE,
-        "role": _one_of("group"),
-        "aria-label": _one_of("Table"),
+        "role": _compile_words("group"),
+        "aria-label": _compile_words("Table"),
     },
-    "input": {"type": _one_of("checkbox"), "checked": _EMPTY, "disabled": _EMPTY},
+    "input": {"type": _compile_words("checkbox"), "checked": _EMPTY, "disabled": _EMPTY},
     "ol": {"start": _form("[0-9]{1,9}")},
-    "p": {"class": _one_of("as-written"), "dir": _RIGHT_TO_LEFT},  # the class is for our notices
-    "pre": {"class": _one_of("plain"), "dir": _one_of("auto", "ltr"), "tabindex": _FOCUSABLE},
-    "span": {"class": _one_of(*sorted(COLOURS))},
+    "p": {
+        "class": _compile_words("as-written"),
+        "dir": _RIGHT_TO_LEFT,
+    },  # the class is for our notices
+    "pre": {
+        "class": _compile_words("plain"),
+        "dir": _compile_words("auto", "ltr"),
+        "tabindex": _FOCUSABLE,
+    },
+    "span": {"class": _compile_words(*sorted(COLOURS))},
     "td": {"align": _ALIGN, "dir": _RIGHT_TO_LEFT},
     "th": {"align": _ALIGN, "dir": _RIGHT_TO_LEFT},
 }
@@ -96,12 +103,12 @@ PROSE: dict[str, Attributes] = {
 MATHML: dict[str, Attributes] = {
     **_bare("mn mroot msqrt mphantom msub msup msubsup munderover mtr mmultiscripts mprescripts"),
     "mrow": _STYLED,
-    "math": {"display": _one_of("block", "inline")},
-    "menclose": {"notation": _list_of("box|actuarial|downdiagonalstrike|updiagonalstrike")},
+    "math": {"display": _compile_words("block", "inline")},
+    "menclose": {"notation": _compile_list("box|actuarial|downdiagonalstrike|updiagonalstrike")},
     "mfrac": {"linethickness": _form(_LENGTH), **_STYLED},
-    "mi": {"mathvariant": _one_of("normal")},
+    "mi": {"mathvariant": _compile_words("normal")},
     "mo": {
-        "form": _one_of("prefix", "infix", "postfix"),
+        "form": _compile_words("prefix", "infix", "postfix"),
         "lspace": _form(_LENGTH),
         "rspace": _form(_LENGTH),
         "largeop": _TRUE,
@@ -115,13 +122,13 @@ MATHML: dict[str, Attributes] = {
     "munder": {"accentunder": _TRUE},
     "mpadded": {
         "class": _CLASSES,
-        "height": _one_of("0"),
+        "height": _compile_words("0"),
         "voffset": _form(_SHIFT),
-        "width": _one_of("0"),
+        "width": _compile_words("0"),
     },
     "mspace": {"class": _CLASSES, "width": _form(_LENGTH)},
     "mtable": _STYLED,
-    "mtd": {"class": _CLASSES, "columnspan": _one_of(str(_MAX_COLUMNS))},
+    "mtd": {"class": _CLASSES, "columnspan": _compile_words(str(_MAX_COLUMNS))},
     "mtext": {"class": _CLASSES},
 }
 

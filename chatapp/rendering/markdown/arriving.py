@@ -8,7 +8,7 @@ from .characters import clean
 _SLICE = 4 * 1024  # characters that are read together
 
 
-class Arriving:
+class ArrivingText:
     """Takes pieces cut anywhere and returns slices that never end between CR and LF.
 
     Text beyond `budgets.MAX_TEXT_LENGTH` is dropped.
@@ -22,7 +22,7 @@ class Arriving:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether `take` has something to return."""
+        """Whether `pop_slice` has something to return."""
         pieces = self._pieces
         return bool(pieces) and (self.has_ended or len(pieces) > 1 or pieces[0] != "\r")
 
@@ -36,7 +36,7 @@ class Arriving:
         for start in range(0, len(text), _SLICE):
             self._pieces.append(text[start : start + _SLICE])
 
-    def take(self) -> str:
+    def pop_slice(self) -> str:
         """Return the next slice, with LF line endings."""
         text = self._pieces.popleft()
         while self._pieces and len(text) + len(self._pieces[0]) <= _SLICE:
@@ -47,7 +47,7 @@ class Arriving:
         return clean(text)
 
     def put_back(self, text: str) -> None:
-        """Return text that was taken but not read; the next `take` starts with it."""
+        """Return text that was taken but not read; the next `pop_slice` starts with it."""
         if text:
             self._pieces.appendleft(text)
 

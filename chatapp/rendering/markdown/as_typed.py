@@ -17,8 +17,8 @@ from django.utils.safestring import SafeString
 
 from . import budgets
 from .allowed import PROSE, REL
-from .block_html import FULL, PLAIN, Dress, block_html
-from .blocks import Block, begun_fence
+from .block_html import FULL, PLAIN, RenderOptions, block_html
+from .blocks import Block, parse_fence
 from .characters import clean, escape
 from .code import CODE_BEGINS
 from .whole import TOO_LONG
@@ -37,7 +37,7 @@ _SENTENCE_MARKS = (
 _SAFE_IN_ADDRESS = "-._~!$&'()*+,;=:/?#@%[]"
 
 
-def as_typed(text: str, dress: Dress = FULL) -> SafeString:
+def render_typed(text: str, options: RenderOptions = FULL) -> SafeString:
     """Render the text to `<div class="typed">…</div>`, and fences to `<div class="block">…</div>`.
 
     Text beyond `budgets.MAX_TEXT_LENGTH` is replaced by a notice.
@@ -48,7 +48,7 @@ def as_typed(text: str, dress: Dress = FULL) -> SafeString:
     for piece in _pieces(clean(text[: budgets.MAX_TEXT_LENGTH])):
         if isinstance(piece, Block):
             left -= piece.whole_weight
-            html.append(block_html(piece, dress=dress if left > 0 else PLAIN))
+            html.append(block_html(piece, options=options if left > 0 else PLAIN))
         else:
             html.append(f'<div class="typed" dir="auto">{links.into(piece)}</div>')
     if len(text) > budgets.MAX_TEXT_LENGTH:
@@ -56,11 +56,11 @@ def as_typed(text: str, dress: Dress = FULL) -> SafeString:
     return SafeString("".join(html))  # escaped, or made here of allowed tags
 
 
-def as_typed_at_once(text: str) -> SafeString | None:
+def render_typed_at_once(text: str) -> SafeString | None:
     """Render the text if that is sure to be cheap; otherwise return None."""
     if len(text) > _MAX_LENGTH_AT_ONCE or CODE_BEGINS.search(text):
         return None
-    return as_typed(text, PLAIN)
+    return render_typed(text, PLAIN)
 
 
 def _pieces(text: str) -> Iterator[str | Block]:
@@ -74,19 +74,19 @@ def _pieces(text: str) -> Iterator[str | Block]:
             if fence.closes_fence(line):
                 yield fence
                 fence = None
-        elif fences < _MAX_FENCES and (fence := begun_fence(line)):
+        elif fences < _MAX_FENCES and (fence := parse_fence(line)):
             fence.add(line + "\n", is_blank=False)
-            yield from _typed(typed, is_first=not fences)
+            yield from _yield_typed_text(typed, is_first=not fences)
             typed, fences = [], fences + 1
         else:
             typed.append(line)
     if fence:
         yield fence
     else:
-        yield from _typed(typed, is_first=not fences)
+        yield from _yield_typed_text(typed, is_first=not fences)
 
 
-def _typed(lines: list[str], *, is_first: bool) -> Iterator[str]:
+def _yield_typed_text(lines: list[str], *, is_first: bool) -> Iterator[str]:
     text = "\n".join(lines).rstrip("\n")
     if not is_first:
         text = text.lstrip("\n")

@@ -22,13 +22,13 @@ from . import budgets
 from .allowed import ALLOWED, cleaner
 from .blocks import HIGHEST, Block, split
 from .characters import NOT_A_TAG, escape
-from .code import CLOSING_TAGS, has_colours, highlight, language_of, opening_tags, uncoloured
+from .code import CLOSING_TAGS, escape_code, has_colours, highlight, opening_tags, parse_language
 from .commonmark import to_html
 from .directions import runs_right_to_left, with_directions
-from .disclosures import Disclosure, disclosure_of
+from .disclosures import Disclosure, parse_disclosure
 from .emphasis import with_letters_between, without_letters_between
 from .footnotes import with_notes
-from .formulas import Formulas, as_source, cheap_ones, mask, mathml
+from .formulas import Formulas, as_source, find_cheap, mask, mathml
 from .inline_tags import with_inline_tags
 from .link_ends import with_link_ends, without_link_ends
 from .table_rows import with_whole_rows
@@ -56,44 +56,48 @@ _NESTING = re.compile(r"<(/?)(?:blockquote|ul|ol|li|em|strong|del|a)\b")
 
 
 @dataclass(frozen=True, slots=True)
-class Dress:
+class RenderOptions:
     """The functions that render code, given its language, and a formula."""
 
     code: Callable[[str, str], str]
     formula: Callable[[str], str]
 
 
-FULL = Dress(highlight, mathml)
-PLAIN = Dress(uncoloured, as_source)
+FULL = RenderOptions(highlight, mathml)
+PLAIN = RenderOptions(escape_code, as_source)
 
 
-def block_html(block: Block, definitions: str = "", dress: Dress = FULL) -> str:
+def block_html(block: Block, definitions: str = "", options: RenderOptions = FULL) -> str:
     """Render a finished block; `definitions` are the link definitions that it uses."""
     if block.kind == "fence":
-        return OPENING + _fence_html(block, dress) + CLOSING
+        return OPENING + _fence_html(block, options) + CLOSING
     if not block.is_formatted:
         return OPENING + plain_block(block) + CLOSING
-    if block.kind == "details" and (found := disclosure_of(block.source, block.is_closed)):
-        inner = _blocks_html(found.content, definitions, dress)
-        after = _blocks_html(found.rest, definitions, dress)
-        is_open = found.is_open or not block.is_closed
-        return OPENING + disclosure_html(found, is_open, inner, dress) + after + CLOSING
+    if block.kind == "details" and (disclosure := parse_disclosure(block.source, block.is_closed)):
+        inner = _blocks_html(disclosure.content, definitions, options)
+        after = _blocks_html(disclosure.rest, definitions, options)
+        is_open = disclosure.is_open or not block.is_closed
+        return OPENING + disclosure_html(disclosure, is_open, inner, options) + after + CLOSING
     masked = mask(block.source)
-    html = markdown_html(definitions + masked.text, masked.formulas, dress, block.level)
+    html = markdown_html(definitions + masked.text, masked.formulas, options, block.level)
     return in_block(plain_block(block) if html is None else html)
 
 
-def disclosure_html(found: Disclosure, is_open: bool, inner: str, dress: Dress) -> str:
+def disclosure_html(
+    disclosure: Disclosure, is_open: bool, inner: str, options: RenderOptions
+) -> str:
     """Return a disclosure around the HTML of its blocks."""
-    masked = mask(found.summary)
-    summary = markdown_html(masked.text, masked.formulas, dress, HIGHEST) or escape(found.summary)
+    masked = mask(disclosure.summary)
+    summary = markdown_html(masked.text, masked.formulas, options, HIGHEST) or escape(
+        disclosure.summary
+    )
     words = summary.removeprefix("<p>").removesuffix("</p>")
     opening = "<details open>" if is_open else "<details>"
     return f"{opening}<summary>{words}</summary>{inner}</details>"
 
 
-def _blocks_html(source: str, definitions: str, dress: Dress) -> str:
-    return "".join(block_html(one, definitions, dress) for one in split(source))
+def _blocks_html(source: str, definitions: str, options: RenderOptions) -> str:
+    return "".join(block_html(block, definitions, options) for block in split(source))
 
 
 def in_block(html: str) -> str:
@@ -114,15 +118,15 @@ def block_at_once(block: Block, definitions: str) -> tuple[str, bool]:
     def code(code: str, language: str) -> str:
         nonlocal is_all
         is_all = is_all and not has_colours(code, language)
-        return uncoloured(code, language)
+        return escape_code(code, language)
 
     def formula(formula: str) -> str:
         nonlocal is_all
         is_all = is_all and formula in cheap
         return mathml(formula) if formula in cheap else as_source(formula)
 
-    cheap = cheap_ones(mask(block.source).formulas) if block.kind != "fence" else frozenset()
-    return block_html(block, definitions, Dress(code, formula)), is_all
+    cheap = find_cheap(mask(block.source).formulas) if block.kind != "fence" else frozenset()
+    return block_html(block, definitions, RenderOptions(code, formula)), is_all
 
 
 def is_heavy(block: Block) -> bool:
@@ -143,14 +147,16 @@ def plain_opening(notice: str) -> str:
 
 def plain_block(block: Block) -> str:
     """Return the source of a block that is too large or too deeply nested to be formatted."""
-    return plain_html(block.source, notice_of(block))
+    return plain_html(block.source, choose_notice(block))
 
 
-def notice_of(block: Block) -> str:
+def choose_notice(block: Block) -> str:
     return budgets.TOO_MUCH_IN_TEXT if block.kind == "rest" else budgets.TOO_MUCH_IN_BLOCK
 
 
-def markdown_html(source: str, taken_out: list[str], dress: Dress, level: int) -> str | None:
+def markdown_html(
+    source: str, masked_formulas: list[str], options: RenderOptions, level: int
+) -> str | None:
     """Render Markdown and the formulas taken out of it to safe HTML; None if it nests too deeply.
 
     `level` is the level of its headings.
@@ -167,9 +173,9 @@ def markdown_html(source: str, taken_out: list[str], dress: Dress, level: int) -
         return None
     if "<img" in html:
         html = _images_to_links(html)
-    formulas = Formulas(taken_out, dress.formula)
-    dressed = with_directions(_dressed(formulas.into_code(html), dress, level))
-    return formulas.into_text(_CLEANER.clean(dressed))
+    formulas = Formulas(masked_formulas, options.formula)
+    final_html = with_directions(_add_markup(formulas.into_code(html), options, level))
+    return formulas.into_text(_CLEANER.clean(final_html))
 
 
 def fence_body(block: Block) -> str:
@@ -178,11 +184,11 @@ def fence_body(block: Block) -> str:
     if block.is_closed:
         lines = lines[:-1]
     if block.indent:
-        lines = [unindented(line, block.indent) for line in lines]
+        lines = [unindent(line, block.indent) for line in lines]
     return "".join(lines).removesuffix("\n")
 
 
-def unindented(line: str, indent: int) -> str:
+def unindent(line: str, indent: int) -> str:
     return line[min(indent, len(line) - len(line.lstrip(" "))) :]
 
 
@@ -190,9 +196,9 @@ def fence_info(block: Block) -> str:
     return block.lines[0].strip().lstrip(block.fence[0])
 
 
-def _fence_html(block: Block, dress: Dress) -> str:
+def _fence_html(block: Block, options: RenderOptions) -> str:
     info, code = fence_info(block), fence_body(block)
-    return opening_tags(info) + dress.code(code, language_of(info)) + CLOSING_TAGS
+    return opening_tags(info) + options.code(code, parse_language(info)) + CLOSING_TAGS
 
 
 def _is_too_deep(html: str) -> bool:
@@ -209,39 +215,39 @@ def _is_too_deep(html: str) -> bool:
 def _images_to_links(html: str) -> str:
     in_link = False
 
-    def link(found: re.Match[str]) -> str:
+    def link(match: re.Match[str]) -> str:
         nonlocal in_link
-        address, name = found[1], found[2]
+        address, name = match[1], match[2]
         if address is None:
-            in_link = found[0] != "</a>"
-            return found[0]
+            in_link = match[0] != "</a>"
+            return match[0]
         return (name or address) if in_link else f'<a href="{address}">{name or address}</a>'
 
     return _LINKS_AND_IMAGES.sub(link, html)
 
 
-def _dressed(html: str, dress: Dress, level: int) -> str:
+def _add_markup(html: str, options: RenderOptions, level: int) -> str:
     """Add typed tags, heading levels, labels of checkboxes, scrollable tables and code blocks."""
     html = with_inline_tags(html)
     if "<h" in html:
         html = _HEADING_TAG.sub(rf"\g<1>{level}>", html)
     if "<input" in html:
-        html = _TASK.sub(_named_task, html)
+        html = _TASK.sub(_label_task, html)
     if "<table" in html:
         html = html.replace("<table>", _TABLE).replace("</table>", "</table></div>")
     if "<pre" in html:
-        html = _CODE_BLOCK.sub(lambda found: _code_block(found, dress), html)
+        html = _CODE_BLOCK.sub(lambda match: _code_block(match, options), html)
     return html
 
 
-def _named_task(found: re.Match[str]) -> str:
-    box, paragraph, words = found[1], found[2] or "", found[3]
+def _label_task(match: re.Match[str]) -> str:
+    box, paragraph, words = match[1], match[2] or "", match[3]
     return f"{paragraph}<label>{box} {words.rstrip()}</label>"
 
 
-def _code_block(found: re.Match[str], dress: Dress) -> str:
-    info, code = found[1] or "", _unescape(found[2])
-    return opening_tags(info) + dress.code(code, language_of(info)) + CLOSING_TAGS
+def _code_block(match: re.Match[str], options: RenderOptions) -> str:
+    info, code = match[1] or "", _unescape(match[2])
+    return opening_tags(info) + options.code(code, parse_language(info)) + CLOSING_TAGS
 
 
 def _unescape(html: str) -> str:

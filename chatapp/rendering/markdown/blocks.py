@@ -98,8 +98,8 @@ class Block:
             return
         self.weight += budgets.weight_of_line(line)
         self.dressing += budgets.weight_of_formulas(line)
-        self.depth = max(self.depth, budgets.depth_of(line, in_list=self.kind == "list"))
-        self.columns = max(self.columns, budgets.columns_of(line))
+        self.depth = max(self.depth, budgets.measure_depth(line, in_list=self.kind == "list"))
+        self.columns = max(self.columns, budgets.count_columns(line))
         if line.isspace():
             self.columns = 0
         self.cells += self.columns
@@ -133,9 +133,9 @@ class Block:
             if _closes(self.inner_fence, line):
                 self.inner_fence = ""
             return False
-        found = _FENCE.match(line[:_DECIDING])
-        if found and found[2].startswith(self.fence) and found[3].strip():
-            self.inner_fence, self.has_inner_fence = found[2], True
+        match = _FENCE.match(line[:_DECIDING])
+        if match and match[2].startswith(self.fence) and match[3].strip():
+            self.inner_fence, self.has_inner_fence = match[2], True
             return False
         return self.closes_fence(line)
 
@@ -146,8 +146,8 @@ class Block:
             if _closes(self.inner_fence, content):
                 self.inner_fence = ""
             return False
-        if found := _FENCE.match(content[:_DECIDING]):
-            self.inner_fence = found[2]
+        if match := _FENCE.match(content[:_DECIDING]):
+            self.inner_fence = match[2]
             return False
         for tag in _DETAILS_TAG.finditer(line):
             if not tag[0].startswith("`"):
@@ -187,7 +187,7 @@ class Blocks:
             return None
         finished = self.finish()
         self.open = Block("rest") if self._weight > budgets.MAX_WEIGHT else _begin(head)
-        self._under(_hashes(head) if self.open.kind == "heading" else 0)
+        self._set_level(_count_hashes(head) if self.open.kind == "heading" else 0)
         return finished
 
     def end_line(self, line: str) -> Block | None:
@@ -204,10 +204,10 @@ class Blocks:
         if not self._ends_with(block, line.rstrip("\n"), head, first):
             return None
         if block.kind == "paragraph":  # an underlined heading
-            self._under(1 if "=" in head else 2)
+            self._set_level(1 if "=" in head else 2)
         return self.finish()
 
-    def _under(self, heading: int) -> None:
+    def _set_level(self, heading: int) -> None:
         """Set the level of the open block; `heading` is its Markdown level if it is a heading."""
         if heading:
             self._sections = [section for section in self._sections if section < heading] + [
@@ -235,11 +235,11 @@ class Blocks:
         strict = Blocks(nests=False)
         strict._weight = self._weight - block.whole_weight
         strict._sections = [*self._sections]
-        blocks = [*strict.blocks_of(line.removesuffix("\n") for line in block.lines)]
+        blocks = [*strict.split_lines(line.removesuffix("\n") for line in block.lines)]
         is_even = blocks[-1].kind != "fence" or blocks[-1].is_closed
         return blocks if is_even else [block]
 
-    def blocks_of(self, lines: Iterable[str]) -> Iterator[Block]:
+    def split_lines(self, lines: Iterable[str]) -> Iterator[Block]:
         """Iterate over the blocks of all lines of a text."""
         for line in lines:
             yield from filter(None, (self.begin_line(line), self.end_line(line + "\n")))
@@ -282,17 +282,17 @@ class Blocks:
 
 def split(text: str) -> list[Block]:
     """Return the blocks of a whole text."""
-    return [*Blocks().blocks_of(text.split("\n"))]
+    return [*Blocks().split_lines(text.split("\n"))]
 
 
-def begun_fence(line: str) -> Block | None:
+def parse_fence(line: str) -> Block | None:
     """Return the fence that this line begins, or None."""
-    found = _FENCE.match(line[:_DECIDING])
-    return Block("fence", fence=found[2], indent=len(found[1])) if found else None
+    match = _FENCE.match(line[:_DECIDING])
+    return Block("fence", fence=match[2], indent=len(match[1])) if match else None
 
 
 def _begin(head: str) -> Block:
-    if fence := begun_fence(head):
+    if fence := parse_fence(head):
         return fence
     if _DETAILS.match(head):
         return Block("details")
@@ -302,14 +302,14 @@ def _begin(head: str) -> Block:
         return Block("rule")
     if _QUOTE.match(head):
         return Block("quote")
-    if found := _ITEM.match(head):
-        return Block("list", indent=_content_indent(found), marker=found[4] or found[2])
+    if match := _ITEM.match(head):
+        return Block("list", indent=_content_indent(match), marker=match[4] or match[2])
     if _FORMULA.match(head):
         return Block("formula")
     return Block("indented" if _INDENTED.match(head) else "paragraph")
 
 
-def _hashes(head: str) -> int:
+def _count_hashes(head: str) -> int:
     marks = head.lstrip(" ")
     return len(marks) - len(marks.lstrip("#"))
 

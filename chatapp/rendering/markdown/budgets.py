@@ -58,15 +58,15 @@ def weight_of_colours(size: int) -> int:
     return _COLOURS * size if size <= MAX_COLOURED_LENGTH else 0
 
 
-def columns_of(line: str) -> int:
+def count_columns(line: str) -> int:
     """Return the number of columns if the line may be a table's delimiter row, otherwise 0."""
     return line.count("|") + 1 if _DELIMITERS.match(line) and "-" in line else 0
 
 
-def depth_of(line: str, *, in_list: bool) -> int:
+def measure_depth(line: str, *, in_list: bool) -> int:
     """Return how many nested quotes and list items the line opens or continues."""
     head = line[:_DECIDING]
-    found = _MARKERS.match(head)
-    markers = found[0] if found else ""
+    match = _MARKERS.match(head)
+    markers = match[0] if match else ""
     space = len(head) - len(head.lstrip(" ")) if in_list else 0
     return sum(markers.count(mark) for mark in ">-*+.)") + space // 2

@@ -34,43 +34,43 @@ _WORD_SCRIPT = re.compile(r"[A-Za-z0-9+\-.,() ]+")
 
 def chemistry(source: str) -> str:
     """Return the content of `\\ce{…}` as plain TeX; raises `Unsupported`."""
-    shown, at = [], 0
+    parts, at = [], 0
     while at < len(source):
-        found, write = _next(source, at)
-        shown.append(write(found))
-        at = found.end()
-    return "".join(shown)
+        match, write = _next(source, at)
+        parts.append(write(match))
+        at = match.end()
+    return "".join(parts)
 
 
 def _next(source: str, at: int) -> tuple[re.Match[str], Callable[[re.Match[str]], str]]:
     for pattern, write in _RULES:
-        found = pattern.match(source, at)
-        if found and found.end() > at:
-            return found, write
+        match = pattern.match(source, at)
+        if match and match.end() > at:
+            return match, write
     raise Unsupported(source[at:])
 
 
-def _arrow(found: re.Match[str]) -> str:
-    plain, with_text = _ARROWS[found["arrow"]]
-    above, below = found["above"] or "", found["below"] or ""
+def _arrow(match: re.Match[str]) -> str:
+    plain, with_text = _ARROWS[match["arrow"]]
+    above, below = match["above"] or "", match["below"] or ""
     if not above and not below:
         return plain + " "
     option = f"[{chemistry(below)}]" if below else ""
     return f"{with_text}{option}{{{chemistry(above)}}}"
 
 
-def _amount(found: re.Match[str]) -> str:
-    if found["over"]:
-        return rf"\tfrac{{{found['amount']}}}{{{found['over']}}}\,"
-    return (found["amount"] or found["bracketed"] or found["letter"]) + r"\,"
+def _amount(match: re.Match[str]) -> str:
+    if match["over"]:
+        return rf"\tfrac{{{match['amount']}}}{{{match['over']}}}\,"
+    return (match["amount"] or match["bracketed"] or match["letter"]) + r"\,"
 
 
-def _scripts(found: re.Match[str]) -> str:
+def _scripts(match: re.Match[str]) -> str:
     # At the start of a word they belong to the next symbol, like the numbers of an isotope.
-    base = "{}" if found["leading"] is not None else ""
-    scripts = re.findall(rf"([_^])({_SCRIPT})", found[0])
+    base = "{}" if match["leading"] is not None else ""
+    scripts = re.findall(rf"([_^])({_SCRIPT})", match[0])
     if len({mark for mark, _ in scripts}) < len(scripts):
-        raise Unsupported(found[0])
+        raise Unsupported(match[0])
     return base + "".join(f"{mark}{{{_script(text)}}}" for mark, text in scripts)
 
 
@@ -85,18 +85,18 @@ def _script(text: str) -> str:
     return chemistry(text)
 
 
-def _counted(found: re.Match[str]) -> str:
+def _write_symbol(match: re.Match[str]) -> str:
     """Return an element, a word or a closing bracket with its number and charge."""
-    name, number, charge = found["name"], found["number"], found["charge"]
+    name, number, charge = match["name"], match["number"], match["charge"]
     is_variable = len(name) == 1 and name.islower() and not charge
     base = rf"\mathrm{{{name}}}" if name.isalpha() and not is_variable else name
     return base + (f"_{{{number}}}" if number else "") + (f"^{{{charge}}}" if charge else "")
 
 
-def _bond(found: re.Match[str]) -> str:
-    if found[1] not in _BONDS:
-        raise Unsupported(found[0])
-    return f"{{{_BONDS[found[1]]}}}"
+def _bond(match: re.Match[str]) -> str:
+    if match[1] not in _BONDS:
+        raise Unsupported(match[0])
+    return f"{{{_BONDS[match[1]]}}}"
 
 
 _RULES: list[tuple[re.Pattern[str], Callable[[re.Match[str]], str]]] = [
@@ -107,10 +107,10 @@ _RULES: list[tuple[re.Pattern[str], Callable[[re.Match[str]], str]]] = [
             r"(?:\[(?P<above>[^\[\]]*)\](?:\[(?P<below>[^\[\]]*)\])?)?\s*",
             _arrow,
         ),
-        (r"(?:\s+|\A)([+=-])(?:\s+|\Z)", lambda found: f" {found[1]} "),
-        (r"\s*\(([\^v])\)|\s+([\^v])(?=\s|\Z)", lambda found: _GAS_OR_SOLID[found[1] or found[2]]),
+        (r"(?:\s+|\A)([+=-])(?:\s+|\Z)", lambda match: f" {match[1]} "),
+        (r"\s*\(([\^v])\)|\s+([\^v])(?=\s|\Z)", lambda match: _GAS_OR_SOLID[match[1] or match[2]]),
         (r"\s*\Z|\A\s+", lambda _: ""),
-        (rf"\s*\(({_STATES})\)", lambda found: rf"\,\mathrm{{({found[1]})}}"),
+        (rf"\s*\(({_STATES})\)", lambda match: rf"\,\mathrm{{({match[1]})}}"),
         (r"\s+", lambda _: r"\,"),
         (
             r"(?:(?<=[\s(\[.*>\]])|\A)(?:(?P<amount>\d+(?:\.\d+)?)(?:/(?P<over>\d+))?"
@@ -121,15 +121,15 @@ _RULES: list[tuple[re.Pattern[str], Callable[[re.Match[str]], str]]] = [
         (
             r"(?P<name>[A-Z][a-z]*|[a-z]+|\)|\]|\\\})"
             rf"(?P<number>\d*)(?P<charge>{_CHARGE})?",
-            _counted,
+            _write_symbol,
         ),
         (r"\\bond\{([^{}]*)\}", _bond),
-        (r"\\text\{[^{}\\$]*\}|\\\{|\\[A-Za-z]+(?:\{\}|(?![A-Za-z{]))\s*", lambda found: found[0]),
-        (r"\{([^{}\\$]*)\}", lambda found: rf"\text{{{found[1]}}}"),
-        (r"\$([^$]+)\$", lambda found: f"{{{found[1]}}}"),
+        (r"\\text\{[^{}\\$]*\}|\\\{|\\[A-Za-z]+(?:\{\}|(?![A-Za-z{]))\s*", lambda match: match[0]),
+        (r"\{([^{}\\$]*)\}", lambda match: rf"\text{{{match[1]}}}"),
+        (r"\$([^$]+)\$", lambda match: f"{{{match[1]}}}"),
         (r"[.*·]", lambda _: r"\cdot "),
         (r"#", lambda _: r"{\equiv}"),
-        (r"[=-]|\+", lambda found: f"{{{found[0]}}}"),
-        (r"\d+(?:\.\d+)?|[(\[,/'…]", lambda found: found[0]),
+        (r"[=-]|\+", lambda match: f"{{{match[0]}}}"),
+        (r"\d+(?:\.\d+)?|[(\[,/'…]", lambda match: match[0]),
     )
 ]

@@ -26,7 +26,7 @@ Kind = tuple[str, ...]  # of a token, named by Pygments from general to specific
 
 def opening_tags(info: str) -> str:
     """Return the tags before the code, given the fence's info string (`python`, `c++ title=x`)."""
-    language = language_of(info)
+    language = parse_language(info)
     if not language:
         return '<div class="code"><pre dir="ltr" tabindex="0"><code>'
     return (
@@ -35,19 +35,19 @@ def opening_tags(info: str) -> str:
     )
 
 
-def language_of(info: str) -> str:
+def parse_language(info: str) -> str:
     """Return the first word of the info string if it could name a language, otherwise ""."""
     words = info.split(None, 1)
-    found = _LANGUAGE.match(words[0]) if words else None
-    return found[0] if found else ""
+    match = _LANGUAGE.match(words[0]) if words else None
+    return match[0] if match else ""
 
 
 def has_colours(code: str, language: str) -> bool:
     """Return whether `highlight` does more than escape the code."""
-    return language.lower() in _KNOWN and len(code) <= budgets.MAX_COLOURED_LENGTH
+    return language.lower() in _KNOWN_LANGUAGES and len(code) <= budgets.MAX_COLOURED_LENGTH
 
 
-def uncoloured(code: str, _language: str) -> str:
+def escape_code(code: str, _language: str) -> str:
     """Return the code as HTML without colours."""
     return escape(code)
 
@@ -70,21 +70,21 @@ def highlight(code: str, language: str) -> str:
 
 def _spans(tokens: Iterable[tuple[Kind, str]]) -> Iterable[str]:
     for kind, value in tokens:
-        name = _class_of(kind)
+        name = _find_class(kind)
         yield f'<span class="{name}">{escape(value)}</span>' if name else escape(value)
 
 
 @lru_cache(maxsize=1024)
-def _class_of(kind: Kind) -> str:
+def _find_class(kind: Kind) -> str:
     """Return the CSS class of the kind, or of its nearest ancestor that the style sheet knows."""
-    while kind and kind not in _COLOURED:
+    while kind and kind not in _CLASSES_BY_KIND:
         kind = kind[:-1]
-    return _COLOURED.get(kind, "")
+    return _CLASSES_BY_KIND.get(kind, "")
 
 
 @lru_cache(maxsize=64)
 def _lexer(language: str) -> Lexer | None:
-    if language not in _KNOWN:
+    if language not in _KNOWN_LANGUAGES:
         return None
     try:
         return get_lexer_by_name(language, stripnl=False, ensurenl=False)
@@ -95,7 +95,7 @@ def _lexer(language: str) -> Lexer | None:
 # fmt: off
 # Commonly used languages. An allow-list, since some of Pygments' five hundred lexers take very long
 # on hostile input.
-_KNOWN = {
+_KNOWN_LANGUAGES = {
     "asm", "bash", "bat", "c", "c#", "c++", "clojure", "cmake", "console", "cpp", "cs", "csharp",
     "css", "dart", "diff", "django", "docker", "dockerfile", "elixir", "erlang", "fish",
     "fortran", "fsharp", "go", "golang", "gradle", "graphql", "groovy", "haskell", "hcl", "hs",
@@ -109,6 +109,6 @@ _KNOWN = {
     "yaml", "yml", "zig", "zsh",
 }
 # fmt: on
-_COLOURED: dict[Kind, str] = {
+_CLASSES_BY_KIND: dict[Kind, str] = {
     kind: name for kind, name in STANDARD_TYPES.items() if name in COLOURS
 }

@@ -34,7 +34,7 @@ _new = _function("cmark_parser_new", _Pointer, ctypes.c_int)
 _attach = _function("cmark_parser_attach_syntax_extension", ctypes.c_int, _Pointer, _Pointer)
 _feed = _function("cmark_parser_feed", None, _Pointer, ctypes.c_char_p, ctypes.c_size_t)
 _finish = _function("cmark_parser_finish", _Pointer, _Pointer)
-_extensions_of = _function("cmark_parser_get_syntax_extensions", _Pointer, _Pointer)
+_get_parser_extensions = _function("cmark_parser_get_syntax_extensions", _Pointer, _Pointer)
 _render = _function("cmark_render_html", _Pointer, _Pointer, ctypes.c_int, _Pointer)
 _free = _function("free", None, _Pointer)
 _free_node = _function("cmark_node_free", None, _Pointer)
@@ -52,7 +52,7 @@ def to_html(source: str) -> str:
         _attach(parser, extension)
     _feed(parser, text, len(text))
     document = _finish(parser)
-    html = _render(document, _OPTIONS, _extensions_of(parser))
+    html = _render(document, _OPTIONS, _get_parser_extensions(parser))
     try:
         return ctypes.string_at(html).decode()
     finally:

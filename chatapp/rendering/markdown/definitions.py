@@ -32,40 +32,42 @@ class Definitions:
         if block.kind != "paragraph":
             return
         for line in block.lines:
-            found = _DEFINITION.match(line)
-            if found is None:
+            match = _DEFINITION.match(line)
+            if match is None:
                 return
-            if len(found[0]) <= budgets.MAX_DEFINITION_LENGTH:
-                self._lines.setdefault(_folded(found[1]), found[0])
+            if len(match[0]) <= budgets.MAX_DEFINITION_LENGTH:
+                self._lines.setdefault(_fold_label(match[1]), match[0])
 
-    def used_in(self, source: str) -> str:
+    def find_used(self, source: str) -> str:
         """Return the definitions that the text may use, as Markdown to put before it."""
         if not self._lines or "[" not in source:
             return ""
-        uses = Counter(_folded(label) for label in _USE.findall(source))
-        known = [(self._lines[label], uses[label]) for label in uses if label in self._lines]
+        uses = Counter(_fold_label(label) for label in _USE.findall(source))
+        counted_lines = [
+            (self._lines[label], uses[label]) for label in uses if label in self._lines
+        ]
         lines, left = [], budgets.MAX_DEFINED_IN_BLOCK
-        for line, times in known[:_MAX_USED]:
+        for line, times in counted_lines[:_MAX_USED]:
             left -= len(line) * times
             if left > 0:
                 lines.append(line)
         return "".join(line + "\n" for line in lines) + "\n" if lines else ""
 
 
-class Used:
-    """The definitions that the blocks of a text use. Call `of` in the order of the blocks."""
+class UsedDefinitions:
+    """The definitions that the blocks of a text use. Call `for_block` in their order."""
 
     def __init__(self, definitions: Definitions) -> None:
         self._definitions = definitions
         self._left = budgets.MAX_DEFINED
 
-    def of(self, block: Block) -> str:
-        used = self._definitions.used_in(block.source) if block.is_formatted else ""
+    def for_block(self, block: Block) -> str:
+        used = self._definitions.find_used(block.source) if block.is_formatted else ""
         if not used or block.kind == "fence" or len(used) > self._left:
             return ""
         self._left -= len(used)
         return used
 
 
-def _folded(label: str) -> str:
+def _fold_label(label: str) -> str:
     return " ".join(label.split()).casefold()

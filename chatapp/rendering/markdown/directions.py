@@ -30,10 +30,10 @@ def with_directions(html: str) -> str:
     """Return the HTML of a block with `dir="rtl"` on each element that runs right to left."""
     if not _RIGHT_TO_LEFT.search(html):
         return html
-    return _ELEMENT.sub(_marked, html)
+    return _ELEMENT.sub(_mark_element, html)
 
 
-def _marked(element: re.Match[str]) -> str:
+def _mark_element(element: re.Match[str]) -> str:
     tag, attributes, inside = element.groups()
     mark = ' dir="rtl"' if runs_right_to_left(inside) else ""
     return f"<{tag}{attributes}{mark}>"

@@ -29,15 +29,15 @@ class Disclosure:
     rest: str = ""  # of the line in which it ends
 
 
-def disclosure_of(source: str, is_closed: bool) -> Disclosure | None:
+def parse_disclosure(source: str, is_closed: bool) -> Disclosure | None:
     """Return the parts of the source of a block, or None while its first tag is incomplete."""
     opening = _OPENING.match(source)
     if opening is None:
         return None
     is_open = _OPEN.search(_QUOTED.sub('""', opening[1])) is not None
     summary, at = SUMMARY, opening.end()
-    if found := _SUMMARY.match(source, at):
-        summary, at = found[1].strip() or SUMMARY, found.end()
+    if match := _SUMMARY.match(source, at):
+        summary, at = match[1].strip() or SUMMARY, match.end()
     closings = [*_CLOSING.finditer(source, at)]
     if not (is_closed and closings):
         return Disclosure(is_open, summary, source[at:])

@@ -44,7 +44,7 @@ _ADDRESS_OR_CODE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Masked:
+class MaskedText:
     """Markdown with masks in place of its formulas, the formulas, and where an open one begins."""
 
     text: str
@@ -52,10 +52,10 @@ class Masked:
     open_at: int | None = None
 
 
-def mask(source: str) -> Masked:
+def mask(source: str) -> MaskedText:
     """Take the formulas out. `open_at` is where in the new text an unfinished one begins."""
     if "$" not in source and "\\" not in source:
-        return Masked(source, [])
+        return MaskedText(source, [])
     return _Masking(source).run()
 
 
@@ -70,12 +70,12 @@ class _Masking:
         self._seen: dict[str, tuple[int, re.Match[str] | None]] = {}
         self._code_ends: dict[str, int] = {}  # by run of backticks: from where it is never closed
 
-    def run(self) -> Masked:
+    def run(self) -> MaskedText:
         at, open_at = 0, None
         for _ in range(_MAX_OPENINGS):
-            if (found := _OPENING.search(self._source, at)) is None:
+            if (match := _OPENING.search(self._source, at)) is None:
                 break
-            opening, at = found[0], found.end()
+            opening, at = match[0], match.end()
             if opening[0] == "`":
                 at, unfinished = self._after_code(opening, at)
                 if unfinished and open_at is None:
@@ -83,12 +83,12 @@ class _Masking:
             elif opening in _CLOSING or opening.startswith("\\begin"):
                 end = self._end_of_formula(opening, at)
                 if end is not None:
-                    self._take_out(found.start(), end)
+                    self._take_out(match.start(), end)
                     at = end
                 elif open_at is None and self._may_be_open(opening, at):
-                    open_at = sum(map(len, self._parts)) + found.start() - self._copied
+                    open_at = sum(map(len, self._parts)) + match.start() - self._copied
         self._parts.append(self._source[self._copied :])
-        return Masked("".join(self._parts), self._formulas, None if open_at == -1 else open_at)
+        return MaskedText("".join(self._parts), self._formulas, None if open_at == -1 else open_at)
 
     def _after_code(self, run: str, at: int) -> tuple[int, bool]:
         if self._code_ends.get(run, len(self._source)) <= at:
@@ -102,7 +102,7 @@ class _Masking:
     def _end_of_formula(self, opening: str, at: int) -> int | None:
         if opening == "$" and self._source[at : at + 1].isspace():
             return None
-        closing = self._closing(opening, at)
+        closing = self._find_closing(opening, at)
         if closing is None or not self._source[at : closing.start()].strip():
             return None
         between = "\n" if opening == "$" else "\n\n"
@@ -111,14 +111,14 @@ class _Masking:
             return None
         return closing.end()
 
-    def _closing(self, opening: str, at: int) -> re.Match[str] | None:
+    def _find_closing(self, opening: str, at: int) -> re.Match[str] | None:
         """Return the next closing mark within reach, without searching the same text twice."""
-        seen, known = self._seen.get(opening, (at, None))
-        if known is None or known.start() < at:
+        seen, match = self._seen.get(opening, (at, None))
+        if match is None or match.start() < at:
             end = at + _MAX_LENGTH
-            known = _closing_of(opening).search(self._source, max(at, seen - 1), end)
-            self._seen[opening] = (known.start() if known else end, known)
-        return known if known and known.end() <= at + _MAX_LENGTH else None
+            match = _get_closing_pattern(opening).search(self._source, max(at, seen - 1), end)
+            self._seen[opening] = (match.start() if match else end, match)
+        return match if match and match.end() <= at + _MAX_LENGTH else None
 
     def _take_out(self, start: int, end: int) -> None:
         self._parts.append(self._source[self._copied : start])
@@ -127,16 +127,16 @@ class _Masking:
         self._copied = end
 
     def _may_be_open(self, opening: str, at: int) -> bool:
-        rest = self._source[at : at + _MAX_LENGTH + 1]
+        ahead = self._source[at : at + _MAX_LENGTH + 1]
         if opening == "$":
-            follows = rest[:1]
+            follows = ahead[:1]
             return not (
                 follows.isspace()
                 or follows.isdigit()
-                or len(rest) > _MAX_HELD_LENGTH
-                or "\n" in rest
+                or len(ahead) > _MAX_HELD_LENGTH
+                or "\n" in ahead
             )
-        return len(rest) <= _MAX_LENGTH and "\n\n" not in rest
+        return len(ahead) <= _MAX_LENGTH and "\n\n" not in ahead
 
 
 class Formulas:
@@ -155,33 +155,33 @@ class Formulas:
 
         Takes cmark's HTML, which must be cleaned afterwards.
         """
-        return _ADDRESS_OR_CODE.sub(self._written, html) if self._all else html
+        return _ADDRESS_OR_CODE.sub(self._restore_source, html) if self._all else html
 
     def into_text(self, html: str) -> str:
         """Put the other formulas, rendered by `as_html`, into cleaned HTML.
 
         No allowed attribute can contain a mask, so the remaining masks are in text.
         """
-        return _MASK.sub(self._rendered, html) if self._all else html
+        return _MASK.sub(self._render_formula, html) if self._all else html
 
-    def _written(self, found: re.Match[str]) -> str:
-        if found["before"] == '<a href="':
-            return found["before"] + _QUOTED_MASK.sub(self._quoted, found["text"])
-        return found["before"] + _MASK.sub(self._escaped, found["text"])
+    def _restore_source(self, match: re.Match[str]) -> str:
+        if match["before"] == '<a href="':
+            return match["before"] + _QUOTED_MASK.sub(self._quote_formula, match["text"])
+        return match["before"] + _MASK.sub(self._escape_formula, match["text"])
 
-    def _quoted(self, mask: re.Match[str]) -> str:
+    def _quote_formula(self, mask: re.Match[str]) -> str:
         number = int(mask[1])
         return quote(self._all[number]) if number < len(self._all) else ""
 
-    def _escaped(self, mask: re.Match[str]) -> str:
+    def _escape_formula(self, mask: re.Match[str]) -> str:
         return escape(self._left.pop(int(mask[1]), UNKNOWN))
 
-    def _rendered(self, mask: re.Match[str]) -> str:
+    def _render_formula(self, mask: re.Match[str]) -> str:
         formula = self._left.pop(int(mask[1]), "")
         return self._as_html(formula) if formula else UNKNOWN
 
 
-def _closing_of(opening: str) -> re.Pattern[str]:
+def _get_closing_pattern(opening: str) -> re.Pattern[str]:
     if opening in _CLOSING:
         return _CLOSING[opening]
     return re.compile(re.escape(opening.replace("begin", "end")))
@@ -199,7 +199,7 @@ def as_source(formula: str) -> str:
     return f"<code>{escape(formula)}</code>"
 
 
-def cheap_ones(formulas: list[str]) -> frozenset[str]:
+def find_cheap(formulas: list[str]) -> frozenset[str]:
     """Return the formulas that are rendered immediately: the first few short ones."""
     short = (formula for formula in formulas if len(formula) <= budgets.MAX_FORMULA_AT_ONCE)
     return frozenset(islice(short, budgets.FORMULAS_AT_ONCE))

@@ -33,13 +33,15 @@ def with_inline_tags(html: str) -> str:
         elif token["note"]:
             parts[-1] = f"<sup>{token['note']}</sup>"
         elif token["name"]:
-            _take_typed(token["name"], bool(token["ends"]), parts, is_open)
+            _match_typed_tag(token["name"], bool(token["ends"]), parts, is_open)
         elif token["tag"] and token["tag"] not in _VOID:
-            _take_tag(token["tag"], bool(token["closes"]), is_open)
+            _match_tag(token["tag"], bool(token["closes"]), is_open)
     return "".join((*parts, html[at:]))
 
 
-def _take_typed(name: str, ends: bool, parts: list[str], is_open: list[tuple[str, int]]) -> None:
+def _match_typed_tag(
+    name: str, ends: bool, parts: list[str], is_open: list[tuple[str, int]]
+) -> None:
     last = len(parts) - 1
     if not ends:
         is_open.append((name, last))
@@ -47,7 +49,7 @@ def _take_typed(name: str, ends: bool, parts: list[str], is_open: list[tuple[str
         parts[is_open.pop()[1]], parts[last] = f"<{name}>", f"</{name}>"
 
 
-def _take_tag(tag: str, closes: bool, is_open: list[tuple[str, int]]) -> None:
+def _match_tag(tag: str, closes: bool, is_open: list[tuple[str, int]]) -> None:
     if not closes:
         is_open.append((tag, -1))
         return

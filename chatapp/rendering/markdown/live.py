@@ -2,7 +2,7 @@
 
 A finished block is sent once. Whatever is slow (syntax colours, most formulas, large blocks) is
 left out at first and replaced once the caller has rendered it elsewhere: `jobs` returns what to
-render, `take` accepts the result. The open block is rendered again when its markup may have
+render, `apply_result` accepts the result. The open block is rendered again when its markup may have
 changed; if the new HTML is the old HTML with insertions, the viewer only gets these. Plain words
 that follow plain words skip the rendering. A block above a few kilobytes is rendered only after it
 has grown by a fraction of its size, so that the total work stays linear.
@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from django.utils.safestring import SafeString
 
 from . import budgets
-from .arriving import Arriving, Line
+from .arriving import ArrivingText, Line
 from .block_html import block_at_once
 from .blocks import Block, Blocks, is_undecided
 from .changes import Append, Change, ReplaceBlock, ReplaceLast
-from .definitions import Definitions, Used
+from .definitions import Definitions, UsedDefinitions
 from .open_block import Prose, Verbatim, is_verbatim
 from .whole import TOO_LONG
 
@@ -44,7 +44,7 @@ class Job:
 
 
 @dataclass(slots=True)
-class _Finished:
+class _FinishedBlock:
     block: Block
     definitions: str  # that it was rendered with, or is to be rendered with
     html: str
@@ -58,15 +58,15 @@ class LiveMarkdown:
     """
 
     def __init__(self) -> None:
-        self._arriving = Arriving()
+        self._arriving = ArrivingText()
         self._line = Line()  # the incomplete last line
         self._has_begun = False  # whether that line already belongs to the open block
         self._blocks = Blocks()
         self._open: Prose | Verbatim = Prose()
-        self._finished: list[_Finished] = []
+        self._finished: list[_FinishedBlock] = []
         self._jobs: deque[int] = deque()  # indexes of finished blocks
         self._definitions = Definitions()
-        self._used = Used(self._definitions)
+        self._used = UsedDefinitions(self._definitions)
         self._is_closed = False
         self._checked = 0  # finished blocks that were checked for later definitions
 
@@ -96,19 +96,19 @@ class LiveMarkdown:
         changes: list[Change] = []
         has_read = False
         while self._arriving.is_waiting and work.left > 0:
-            text = self._arriving.take()
+            text = self._arriving.pop_slice()
             is_all = not has_read and not self._arriving.is_waiting
             if is_all and (added := self._add_words(text, work)) is not None:
-                return _merged(added)
+                return _merge_appends(added)
             has_read = True
-            self._read(text, changes, work)
+            self._read_slice(text, changes, work)
         if self._arriving.has_ended and not self._arriving.is_waiting and not self._is_closed:
             self._close_all(changes)
         elif has_read and not self._is_closed:
             self._show_open(changes)
         if self._is_closed:
             self._check_definitions(work)
-        return _merged(changes)
+        return _merge_appends(changes)
 
     def jobs(self) -> list[Job]:
         """Return the next few blocks to render elsewhere."""
@@ -121,7 +121,7 @@ class LiveMarkdown:
             jobs.append(Job(index, finished.block, finished.definitions))
         return jobs
 
-    def take(self, job: Job, html: str) -> list[Change]:
+    def apply_result(self, job: Job, html: str) -> list[Change]:
         """Accept the result of a job and return the changes that show it."""
         finished = self._finished[job.index]
         if finished.html == html or finished.definitions != job.definitions:
@@ -159,7 +159,7 @@ class LiveMarkdown:
             if self._blocks.open and self._blocks.open.columns:
                 self._show_open(changes)
 
-    def _read(self, text: str, changes: list[Change], work: Work) -> None:
+    def _read_slice(self, text: str, changes: list[Change], work: Work) -> None:
         """Read a slice line by line, and put back what is too much for this turn."""
         at = 0
         while (end := text.find("\n", at)) >= 0:
@@ -184,13 +184,13 @@ class LiveMarkdown:
         if block is None:
             return
         self._definitions.learn(block)
-        definitions = self._used.of(block)
+        definitions = self._used.for_block(block)
         html, is_all = block_at_once(block, definitions)
         work.left -= min(block.whole_weight, budgets.HEAVIEST_AT_ONCE) + len(definitions)
         changes += self._open.become(html)
         if not is_all:
             self._jobs.append(len(self._finished))
-        self._finished.append(_Finished(block, definitions, html))
+        self._finished.append(_FinishedBlock(block, definitions, html))
         self._open = Prose()
 
     def _close_all(self, changes: list[Change]) -> None:
@@ -198,7 +198,7 @@ class LiveMarkdown:
         for block in self._blocks.end():
             self._close(block, changes, Work())
         self._is_closed = True
-        self._used = Used(self._definitions)
+        self._used = UsedDefinitions(self._definitions)
         if self._arriving.is_cut:
             changes.append(Append(0, TOO_LONG))
 
@@ -213,9 +213,9 @@ class LiveMarkdown:
         if isinstance(self._open, Prose) and is_verbatim(block, line):
             if block.kind == "fence" and not block.lines:
                 return
-            former, self._open = self._open, Verbatim(block)
-            shown = self._open.show(block, line, self._definitions)
-            changes += [ReplaceLast(self._open.html)] if former.is_shown else shown
+            former_block, self._open = self._open, Verbatim(block)
+            open_changes = self._open.show(block, line, self._definitions)
+            changes += [ReplaceLast(self._open.html)] if former_block.is_shown else open_changes
         else:
             changes += self._open.show(block, line, self._definitions)
 
@@ -227,7 +227,7 @@ class LiveMarkdown:
         """Queue the blocks to render again that use a link definition which came after them."""
         while not self._has_checked and work.left > 0:
             finished = self._finished[self._checked]
-            definitions = self._used.of(finished.block)
+            definitions = self._used.for_block(finished.block)
             if definitions != finished.definitions:
                 finished.definitions = definitions
                 if self._checked not in self._jobs:
@@ -236,7 +236,7 @@ class LiveMarkdown:
             work.left -= _LINE_WORK + finished.block.size
 
 
-def _merged(changes: list[Change]) -> list[Change]:
+def _merge_appends(changes: list[Change]) -> list[Change]:
     """Combine the changes that append blocks into one at the end."""
     if len(changes) < 2:
         return changes

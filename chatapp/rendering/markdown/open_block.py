@@ -13,26 +13,26 @@ from .block_html import (
     OPENING,
     PLAIN,
     PLAIN_CLOSING,
-    Dress,
+    RenderOptions,
     block_html,
+    choose_notice,
     disclosure_html,
     fence_info,
     in_block,
     is_heavy,
     markdown_html,
-    notice_of,
     plain_block,
     plain_opening,
-    unindented,
+    unindent,
 )
 from .blocks import Block, split
 from .changes import Append, Change, difference, split_closing_tags
 from .characters import escape
-from .code import CLOSING_TAGS, opening_tags, uncoloured
+from .code import CLOSING_TAGS, escape_code, opening_tags
 from .definitions import Definitions
-from .disclosures import disclosure_of
-from .formulas import as_source, cheap_ones, mathml
-from .unfinished import visible
+from .disclosures import parse_disclosure
+from .formulas import as_source, find_cheap, mathml
+from .unfinished import complete_markdown
 
 _LARGE = 4 * 1024
 _MAX_OPEN_LINE_LENGTH = 8 * 1024
@@ -104,7 +104,7 @@ class Prose(OpenBlock):
     def add_words(self, text: str) -> list[Change] | None:
         """Return the change if plain words follow plain words; None if it must be rendered."""
         end = self._end + text
-        html = text if _WORDS.fullmatch(text) else self._marked_up(text)
+        html = text if _WORDS.fullmatch(text) else self._mark_up(text)
         if not html or _ADDRESS.search(end) or self._size > _MAX_OPEN_LINE_LENGTH:
             return self._hold_markers(text)
         self._size += len(text)
@@ -121,7 +121,7 @@ class Prose(OpenBlock):
         self.body += words
         return [Append(self.closing.count("<"), words)]
 
-    def _marked_up(self, text: str) -> str:
+    def _mark_up(self, text: str) -> str:
         """Return words, some of them strong or code, as HTML.
 
         Returns "" if they contain other markup or are inside an inline element.
@@ -157,24 +157,30 @@ class Prose(OpenBlock):
         source = block.source + last
         if block.kind == "details":
             return self._show_disclosure(source, definitions)
-        shown = visible(source)
-        if shown.markdown == self._markdown or not shown.markdown:
+        visible_part = complete_markdown(source)
+        if visible_part.markdown == self._markdown or not visible_part.markdown:
             return []
-        self._markdown = shown.markdown
-        text = definitions.used_in(source) + shown.markdown
-        html = markdown_html(text, shown.formulas, _dress_at_once(shown.formulas), block.level)
+        self._markdown = visible_part.markdown
+        text = definitions.find_used(source) + visible_part.markdown
+        html = markdown_html(
+            text, visible_part.formulas, _choose_options(visible_part.formulas), block.level
+        )
         html = in_block(plain_block(block) if html is None else html)
         changes = self.become(_EMPTY_CELLS.sub("", html) if last else html)
-        self._expect_words(last, shown.exact, shown.markdown == source.rstrip(" \t\n"))
+        self._expect_words(
+            last, visible_part.exact, visible_part.markdown == source.rstrip(" \t\n")
+        )
         return changes
 
     def _show_disclosure(self, source: str, definitions: Definitions) -> list[Change]:
         """Render a `<details>` with what it contains so far, once its first tag is complete."""
-        found = disclosure_of(source, is_closed=False)
-        if found is None:
+        disclosure = parse_disclosure(source, is_closed=False)
+        if disclosure is None:
             return []
-        inner = _inner_html(found.content, definitions.used_in(source))
-        return self.become(OPENING + disclosure_html(found, found.is_open, inner, PLAIN) + CLOSING)
+        inner = _inner_html(disclosure.content, definitions.find_used(source))
+        return self.become(
+            OPENING + disclosure_html(disclosure, disclosure.is_open, inner, PLAIN) + CLOSING
+        )
 
     def _expect_words(self, line: str, is_open: bool, is_whole: bool) -> None:
         """Set `takes_words` if words after the end of this line can only be text.
@@ -198,7 +204,7 @@ class Prose(OpenBlock):
 def _inner_html(content: str, definitions: str) -> str:
     """Return the blocks in an open disclosure, the last of them unfinished."""
     blocks = split(content)
-    html = [block_html(one, definitions, PLAIN) for one in blocks]
+    html = [block_html(block, definitions, PLAIN) for block in blocks]
     if blocks and blocks[-1].kind not in ("fence", "rest"):
         last = blocks[-1]
         source = last.source if content.endswith("\n") else last.source.removesuffix("\n")
@@ -207,23 +213,27 @@ def _inner_html(content: str, definitions: str) -> str:
 
 
 def _unfinished_html(block: Block, source: str, definitions: str) -> str:
-    if block.kind == "details" and (found := disclosure_of(source, is_closed=False)):
-        inner = _inner_html(found.content, definitions)
-        return OPENING + disclosure_html(found, found.is_open, inner, PLAIN) + CLOSING
-    shown = visible(source)
-    dress = _dress_at_once(shown.formulas)
-    html = markdown_html(definitions + shown.markdown, shown.formulas, dress, block.level)
+    if block.kind == "details" and (disclosure := parse_disclosure(source, is_closed=False)):
+        inner = _inner_html(disclosure.content, definitions)
+        return OPENING + disclosure_html(disclosure, disclosure.is_open, inner, PLAIN) + CLOSING
+    visible_part = complete_markdown(source)
+    options = _choose_options(visible_part.formulas)
+    html = markdown_html(
+        definitions + visible_part.markdown, visible_part.formulas, options, block.level
+    )
     return in_block(plain_block(block) if html is None else html)
 
 
-def _element(found: re.Match[str]) -> str:
-    name = _ELEMENTS[found[1]]
-    return f"<{name}>{found[2]}</{name}>"
+def _element(match: re.Match[str]) -> str:
+    name = _ELEMENTS[match[1]]
+    return f"<{name}>{match[2]}</{name}>"
 
 
-def _dress_at_once(formulas: list[str]) -> Dress:
-    cheap = cheap_ones(formulas)
-    return Dress(uncoloured, lambda one: mathml(one) if one in cheap else as_source(one))
+def _choose_options(formulas: list[str]) -> RenderOptions:
+    cheap = find_cheap(formulas)
+    return RenderOptions(
+        escape_code, lambda formula: mathml(formula) if formula in cheap else as_source(formula)
+    )
 
 
 class Verbatim(OpenBlock):
@@ -236,7 +246,7 @@ class Verbatim(OpenBlock):
         self._next_line = 1 if self._is_fence else 0
         self._shown_of_line = 0
         self._line_ends = 0
-        self._opening = plain_opening("" if block.is_formatted else notice_of(block))
+        self._opening = plain_opening("" if block.is_formatted else choose_notice(block))
         self._closing = PLAIN_CLOSING
         if self._is_fence:
             self._opening, self._closing = opening_tags(fence_info(block)), CLOSING_TAGS
@@ -256,30 +266,32 @@ class Verbatim(OpenBlock):
         if "\n" in text:
             return None
         self._shown_of_line += len(text)
-        return [self._appended(self._escaped(text))]
+        return [self._append_html(self._escape_text(text))]
 
     def show(self, block: Block, line: Line, _definitions: Definitions) -> list[Change]:
         """Append the new lines, and the incomplete line unless it may close the fence."""
-        html = [self._escaped(self._rest(line)) for line in block.lines[self._next_line :]]
+        html = [
+            self._escape_text(self._get_unshown(line)) for line in block.lines[self._next_line :]
+        ]
         self._next_line = len(block.lines)
         last = line.text
         if last and (self._shown_of_line or not self._may_close(last)):
-            html.append(self._escaped(self._rest(last)))
+            html.append(self._escape_text(self._get_unshown(last)))
             self._shown_of_line = len(last)
         self.takes_words = bool(self._shown_of_line)
         added = "".join(html)
         if self.is_shown:
-            return [self._appended(added)] if added else []
+            return [self._append_html(added)] if added else []
         return [self._first(added)]
 
     def _may_close(self, line: str) -> bool:
         return self._is_fence and _MAY_CLOSE_FENCE.match(line) is not None
 
-    def _rest(self, line: str) -> str:
+    def _get_unshown(self, line: str) -> str:
         start, self._shown_of_line = self._shown_of_line, 0
-        return line[start:] if start else unindented(line, self._indent)
+        return line[start:] if start else unindent(line, self._indent)
 
-    def _escaped(self, text: str) -> str:
+    def _escape_text(self, text: str) -> str:
         bare = text.rstrip("\n")
         if not bare:
             self._line_ends += len(text)
@@ -288,7 +300,7 @@ class Verbatim(OpenBlock):
         self._line_ends = len(text) - len(bare)
         return html
 
-    def _appended(self, html: str) -> Append:
+    def _append_html(self, html: str) -> Append:
         self._parts.append(html)
         return Append(self.closing.count("<"), html)
 

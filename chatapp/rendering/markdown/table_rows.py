@@ -6,7 +6,7 @@ cells that the table's header has no column for. Models write `a|b` in cells all
 
 import re
 
-from .blocks import begun_fence
+from .blocks import parse_fence
 
 _MARKERS = r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*"  # of quotes and list items
 _PREFIX = re.compile(_MARKERS)
@@ -28,8 +28,8 @@ def with_whole_rows(source: str) -> str:
     for number, line in enumerate(lines):
         if fence:
             fence = None if fence.closes_fence(_content(line)) else fence
-        elif begun := begun_fence(_content(line)):
-            columns, fence = 0, begun
+        elif new_fence := parse_fence(_content(line)):
+            columns, fence = 0, new_fence
         elif columns and not _ENDS_TABLE.match(line):
             is_open = number == len(lines) - 1
             lines[number] = _row(line, columns, is_open=is_open)
@@ -44,10 +44,10 @@ def with_whole_rows(source: str) -> str:
 def last_cell(line: str) -> int:
     """Return where the last cell of an incomplete row begins. Code may be open at its end."""
     code = _code(line)
-    rest = code[-1][1] if code else 0
-    opened = (found.start() for found in _TICKS.finditer(line, rest))
+    start = code[-1][1] if code else 0
+    opened = (match.start() for match in _TICKS.finditer(line, start))
     end = next((at for at in opened if not _is_escaped(line, at)), len(line))
-    pipes = [found.end() for found in _PIPE.finditer(line, 0, end)]
+    pipes = [match.end() for match in _PIPE.finditer(line, 0, end)]
     within = {at for span in code for at in range(*span)}
     return next((pipe for pipe in reversed(pipes) if pipe - 1 not in within), 0)
 
@@ -58,13 +58,13 @@ def _content(line: str) -> str:
 
 
 def _prefix(line: str) -> int:
-    found = _PREFIX.match(line)
-    return found.end() if found else 0
+    match = _PREFIX.match(line)
+    return match.end() if match else 0
 
 
 def _header(line: str, columns: int) -> str:
     """Return the header with its code whole if that gives it the right number of cells."""
-    whole = _escaped(line, _code(line))
+    whole = _escape_pipes(line, _code(line))
     return whole if len(_cells(line)) != columns == len(_cells(whole)) else line
 
 
@@ -74,18 +74,18 @@ def _row(line: str, columns: int, *, is_open: bool) -> str:
     if not is_open and len(_cells(line)) <= columns:
         # A pipe between spaces may be meant: two cells, each with a stray backtick.
         code = [span for span in code if " | " not in line[slice(*span)]]
-    row = _escaped(line, code)
+    row = _escape_pipes(line, code)
     if len(_cells(row)) > columns:
-        row = _escaped(row, [found.span() for found in _LINK.finditer(row)])
+        row = _escape_pipes(row, [match.span() for match in _LINK.finditer(row)])
     if len(_cells(row)) > columns:
-        row = _escaped(row, [_surplus(row, columns)])
+        row = _escape_pipes(row, [_surplus(row, columns)])
     return row
 
 
 def _cells(line: str) -> list[Span]:
     """Return where the cells of a row are."""
     start, end = _prefix(line), len(line.rstrip())
-    pipes = [found.end() - 1 for found in _PIPE.finditer(line, start, end)]
+    pipes = [match.end() - 1 for match in _PIPE.finditer(line, start, end)]
     if pipes and not line[start : pipes[0]].strip():
         start = pipes.pop(0) + 1
     if pipes and pipes[-1] == end - 1:
@@ -100,7 +100,7 @@ def _surplus(line: str, columns: int) -> Span:
     return cells[columns - 1][0], cells[-1][1]
 
 
-def _escaped(line: str, spans: list[Span]) -> str:
+def _escape_pipes(line: str, spans: list[Span]) -> str:
     """Return the line with the pipes in these places escaped."""
     for start, end in reversed(spans):
         line = line[:start] + _PIPE.sub(r"\1\\|", line[start:end]) + line[end:]
@@ -110,7 +110,7 @@ def _escaped(line: str, spans: list[Span]) -> str:
 def _code(line: str) -> list[Span]:
     """Return where a line has code; a run of backticks ends with the next one of its length."""
     spans: list[Span] = []
-    runs = [found.span() for found in _TICKS.finditer(line)]
+    runs = [match.span() for match in _TICKS.finditer(line)]
     last = {end - start: number for number, (start, end) in enumerate(runs)}
     opening = 0
     while opening < len(runs):

@@ -10,7 +10,7 @@ import re
 from math_core import LatexError, LatexToMathML
 
 from .allowed import MATHML, cleaner
-from .tex_rewrites import MACROS, rewritten
+from .tex_rewrites import MACROS, rewrite_tex
 from .unsupported import Unsupported
 
 # math-core recurses for each brace and for each command in another's argument, and a stack overflow
@@ -70,7 +70,7 @@ _LAST_LINE = re.compile(r'<mtr><mtd (class="tex-(?:solid|dashed)-top)[^"]*"></mt
 def to_mathml(tex: str, *, display: bool) -> str:
     """Return the formula as a `<math>` element; raises `Unsupported`."""
     _check_depth(tex)
-    tex = rewritten(tex, display=display)
+    tex = rewrite_tex(tex, display=display)
     _check_depth(tex)
     if len(tex) > _MAX_REWRITTEN_LENGTH:
         raise Unsupported("too long")
@@ -85,7 +85,7 @@ def to_mathml(tex: str, *, display: bool) -> str:
         raise
     if len(mathml) > _MAX_MATHML_LENGTH:
         raise Unsupported("too long")
-    return _CLEANER.clean(_dressed(mathml))
+    return _CLEANER.clean(_add_classes(mathml))
 
 
 def _check_depth(tex: str) -> None:
@@ -101,7 +101,7 @@ def _check_depth(tex: str) -> None:
             raise Unsupported("too deep")
 
 
-def _dressed(mathml: str) -> str:
+def _add_classes(mathml: str) -> str:
     """Return math-core's MathML with our classes.
 
     math-core writes `<` and quotes in text as entities, so the patterns only match tags.
@@ -114,14 +114,14 @@ def _dressed(mathml: str) -> str:
     return mathml.replace("<math>", '<math display="inline">', 1)
 
 
-def _class(found: re.Match[str]) -> str:
-    declarations = [one.replace(": ", ":").strip() for one in found[1].split(";")]
+def _class(match: re.Match[str]) -> str:
+    declarations = [part.replace(": ", ":").strip() for part in match[1].split(";")]
     classes = [CLASSES[declaration] for declaration in declarations if declaration in CLASSES]
     return f' class="{" ".join(classes)}"' if classes else ""
 
 
-def _text_class(found: re.Match[str]) -> str:
-    name = TEXT_CLASSES.get(found[1])
+def _text_class(match: re.Match[str]) -> str:
+    name = TEXT_CLASSES.get(match[1])
     return f'<mtext class="{name}">' if name else "<mtext>"
 
 

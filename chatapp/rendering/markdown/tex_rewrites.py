@@ -18,12 +18,12 @@ def _names(words: str) -> frozenset[str]:
 
 
 # A definition can expand a short formula to any length and depth. Our CSS can't draw `\phase`.
-_REFUSED = _names(
+_FORBIDDEN_COMMANDS = _names(
     "newcommand renewcommand providecommand def gdef edef xdef let DeclareMathOperator"
     " newenvironment definecolor phase"
 )
 # Text sizes, hints for line breaks, and equation numbers of a document.
-_LEFT_OUT = _names(
+_IGNORED_COMMANDS = _names(
     "tiny scriptsize footnotesize small normalsize large Large LARGE huge Huge displaylimits"
     " allowbreak nobreak centering relax notag nonumber noindent"
 )
@@ -106,7 +106,7 @@ _WITH_LIMITS = _names(
 )
 
 
-def rewritten(tex: str, *, display: bool) -> str:
+def rewrite_tex(tex: str, *, display: bool) -> str:
     """Return the formula as TeX for math-core; raises `Unsupported`."""
     tex = _PERCENT.sub(r"\\%", tex)  # otherwise the rest of the line would be a comment
     tex = _NO_DELIMITER.sub("", tex)
@@ -115,34 +115,34 @@ def rewritten(tex: str, *, display: bool) -> str:
     tex = _in_one_environment(_ENVIRONMENT.sub(_environment, tex), display)
     # Last, since removing a command may join two parts of a name.
     for name in _COMMAND.findall(tex):
-        if name.rstrip("*") in _REFUSED:
+        if name.rstrip("*") in _FORBIDDEN_COMMANDS:
             raise Unsupported(name)
     return tex
 
 
-def _limits(found: re.Match[str]) -> str:
-    return found[0] if found[1] in _WITH_LIMITS else found[0].removesuffix(r"\limits")
+def _limits(match: re.Match[str]) -> str:
+    return match[0] if match[1] in _WITH_LIMITS else match[0].removesuffix(r"\limits")
 
 
 def _commands(tex: str) -> str:
     parts, at = [], 0
-    while found := _COMMAND.search(tex, at):
-        parts.append(tex[at : found.start()])
-        written, at = _command(found, tex)
-        parts.append(written)
+    while match := _COMMAND.search(tex, at):
+        parts.append(tex[at : match.start()])
+        replacement, at = _command(match, tex)
+        parts.append(replacement)
     parts.append(tex[at:])
     return "".join(parts)
 
 
-def _command(found: re.Match[str], tex: str) -> tuple[str, int]:
+def _command(match: re.Match[str], tex: str) -> tuple[str, int]:
     """Return the replacement of a command and its arguments, and where they end."""
-    name, at = found[1], found.end()
-    if name in _LEFT_OUT:
+    name, at = match[1], match.end()
+    if name in _IGNORED_COMMANDS:
         return " ", at
     if name in _EQUALS:
         return _EQUALS[name] + " ", at
     if name not in _RULES:
-        return found[0], at
+        return match[0], at
     count, write = _RULES[name]
     if option := _OPTION.match(tex, at):
         at = option.end()
@@ -176,28 +176,28 @@ def _group(tex: str) -> str:
 def _text(text: str, command: str = "text") -> str:
     r"""Return `\text{…}` with formulas moved out and `_` escaped, as math-core requires."""
     parts, at = [], 0
-    for found in _FORMULA_IN_TEXT.finditer(text):
-        parts += [_words(text[at : found.start()], command), _group(found[1] or found[2] or "")]
-        at = found.end()
+    for match in _FORMULA_IN_TEXT.finditer(text):
+        parts += [_words(text[at : match.start()], command), _group(match[1] or match[2] or "")]
+        at = match.end()
     parts.append(_words(text[at:], command))
     return "".join(parts) if len(parts) == 1 else f"{{{''.join(parts)}}}"
 
 
 def _words(text: str, command: str) -> str:
-    return f"\\{command}{{{_SPECIAL_IN_TEXT.sub(_escaped, text)}}}"
+    return f"\\{command}{{{_SPECIAL_IN_TEXT.sub(_escape_special, text)}}}"
 
 
-def _escaped(found: re.Match[str]) -> str:
-    return "\\" + found[0]
+def _escape_special(match: re.Match[str]) -> str:
+    return "\\" + match[0]
 
 
-def _circled(text: str) -> str:
+def _circle_number(text: str) -> str:
     if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 20:
         raise Unsupported(text)
     return rf"\text{{{chr(ord('①') + int(text) - 1)}}}"
 
 
-def _environment_of(opening: str, content: str) -> str:
+def _wrap_environment(opening: str, content: str) -> str:
     name = opening.partition("}")[0]
     return rf"\begin{{{opening}}}{_commands(content)}\end{{{name}}}"
 
@@ -225,7 +225,7 @@ _RULES: dict[str, tuple[int, Callable[..., str]]] = {
     "hbox": (1, _text),
     "textbf": (1, lambda text: _text(text, "textbf")),
     "textit": (1, lambda text: _text(text, "textit")),
-    "textcircled": (1, _circled),
+    "textcircled": (1, _circle_number),
     # Links and references to other formulas become text.
     "href": (2, lambda _address, text: _group(text)),
     "label": (1, lambda _name: ""),
@@ -245,22 +245,22 @@ _RULES: dict[str, tuple[int, Callable[..., str]]] = {
     "mathrlap": (1, _group),
     "mathclap": (1, _group),
     # Unknown to math-core.
-    "substack": (1, lambda rows: _environment_of("subarray}{c", rows)),
-    "matrix": (1, lambda rows: _environment_of("matrix", rows)),
+    "substack": (1, lambda rows: _wrap_environment("subarray}{c", rows)),
+    "matrix": (1, lambda rows: _wrap_environment("matrix", rows)),
     "cancelto": (2, lambda to, content: rf"\cancel{_group(content)}^{_group(to)}"),
     "dv": (2, _derivative(r"\mathrm{d}")),
     "pdv": (2, _derivative(r"\partial")),
 }
 
 
-def _environment(found: re.Match[str]) -> str:
-    which, name = found[1], found[2]
+def _environment(match: re.Match[str]) -> str:
+    which, name = match[1], match[2]
     if name in ("displaymath", "math"):
         return ""
     if name.rstrip("*") == "eqnarray":
         return r"\begin{array}{rcl}" if which == "begin" else r"\end{array}"
     if name not in _ENVIRONMENTS:
-        return found[0]
+        return match[0]
     return rf"\{which}{{{_ENVIRONMENTS[name]}}}"
 
 
@@ -282,8 +282,8 @@ def _in_one_environment(tex: str, display: bool) -> str:
     return rf"\begin{{equation*}}{_with_rows(_TAG.sub('', tex))}{tag}\end{{equation*}}"
 
 
-def _tag_as_text(found: re.Match[str]) -> str:
-    text = found[2] if found[1] else f"({found[2]})"
+def _tag_as_text(match: re.Match[str]) -> str:
+    text = match[2] if match[1] else f"({match[2]})"
     return r"\qquad" + _text(text)
 
 
@@ -297,8 +297,8 @@ def _with_rows(tex: str) -> str:
 
 def _marks_outside_groups(tex: str) -> set[str]:
     depth, marks = 0, set()
-    for found in _NESTING.finditer(tex):
-        mark = found[0]
+    for match in _NESTING.finditer(tex):
+        mark = match[0]
         if mark in ("{", r"\begin"):
             depth += 1
         elif mark in ("}", r"\end"):

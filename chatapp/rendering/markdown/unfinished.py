@@ -41,7 +41,7 @@ _MAX_LINK_TEXT_LENGTH = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Visible:
+class VisibleMarkdown:
     """Markdown to show, its formulas, and whether further words would simply follow its end."""
 
     markdown: str
@@ -49,32 +49,32 @@ class Visible:
     exact: bool
 
 
-def visible(source: str) -> Visible:
+def complete_markdown(source: str) -> VisibleMarkdown:
     """Return what to show of the source of an open block."""
     masked = mask(source)
-    shown = masked.text if masked.open_at is None else masked.text[: masked.open_at]
-    shown = _without_undecided_lines(shown)
-    exact = len(shown) == len(masked.text)
-    shown = shown.rstrip(" \t\n")
-    if _ends_in_nested_code(shown):
-        return Visible(shown, masked.formulas, exact)
-    closed, untouched = _closed(shown)
-    return Visible(closed, masked.formulas, exact and untouched)
+    text = masked.text if masked.open_at is None else masked.text[: masked.open_at]
+    text = _without_undecided_lines(text)
+    exact = len(text) == len(masked.text)
+    text = text.rstrip(" \t\n")
+    if _ends_in_nested_code(text):
+        return VisibleMarkdown(text, masked.formulas, exact)
+    completed_text, is_untouched = _close_markup(text)
+    return VisibleMarkdown(completed_text, masked.formulas, exact and is_untouched)
 
 
 def _without_undecided_lines(text: str) -> str:
     """Hold back the last line if its kind is not known yet, or the first two lines of a table."""
     start = text.rstrip("\n").rfind("\n") + 1
     last = text[start:]
-    held = bool(_DEFINITION.match(last) or _TASK.match(last))
+    must_wait = bool(_DEFINITION.match(last) or _TASK.match(last))
     if not last.endswith("\n"):
-        held = held or _opens_nested_fence(last) or _ONLY_MARKERS.match(last) is not None
+        must_wait = must_wait or _opens_nested_fence(last) or _ONLY_MARKERS.match(last) is not None
     if "|" in text and not _has_table(text):
         previous = text.rfind("\n", 0, max(start - 1, 0)) + 1
-        if held and _ROW.match(text, previous) and previous < start:
+        if must_wait and _ROW.match(text, previous) and previous < start:
             return text[:previous]
-        held = held or _ROW.match(last) is not None
-    return text[:start] if held else text
+        must_wait = must_wait or _ROW.match(last) is not None
+    return text[:start] if must_wait else text
 
 
 def _has_table(text: str) -> bool:
@@ -99,17 +99,19 @@ def _ends_in_nested_code(text: str) -> bool:
     return bool(fence)
 
 
-def _closed(text: str) -> tuple[str, bool]:
+def _close_markup(text: str) -> tuple[str, bool]:
     """Return the text with its open inline markup closed, and whether nothing was held back."""
     start = _leaf_start(text)
     walk = _Walk(text, start)
     if walk.in_code:
-        return walk.closed(), walk.untouched
+        return walk.close_markup(), walk.untouched
     word = max(text.rfind(" "), text.rfind("\n"), start - 1) + 1
-    held = _UNDECIDED_END.search(text, word) if len(text) - word <= _MAX_WORD_LENGTH else None
-    if held is None:
-        return walk.closed(), walk.untouched
-    return _Walk(text[: held.start()].rstrip(" \t\n"), start).closed(), False
+    undecided_end = (
+        _UNDECIDED_END.search(text, word) if len(text) - word <= _MAX_WORD_LENGTH else None
+    )
+    if undecided_end is None:
+        return walk.close_markup(), walk.untouched
+    return _Walk(text[: undecided_end.start()].rstrip(" \t\n"), start).close_markup(), False
 
 
 def _leaf_start(text: str) -> int:
@@ -129,8 +131,8 @@ def _leaf_start(text: str) -> int:
         start -= 1
     if text[start:].lstrip(" ").startswith("|"):
         return start + last_cell(text[start:])
-    found = _MARKERS.match(text, start)
-    return found.end() if found else start
+    match = _MARKERS.match(text, start)
+    return match.end() if match else start
 
 
 @dataclass(slots=True)
@@ -161,11 +163,11 @@ class _Walk:
             if token is None:
                 return
             self.at = token.end()
-            self._take(token)
+            self._read_token(token)
         # Too many tokens to be meant as markup.
         self.text, self.at, self.open, self.code = original, start, [], ""
 
-    def closed(self) -> str:
+    def close_markup(self) -> str:
         text, end = self.text, []
         for opening in reversed(self.open):
             if opening.marker[0] == "<":
@@ -178,30 +180,30 @@ class _Walk:
         bare = text.rstrip(" \t\n")
         return bare + self.code + "".join(end)
 
-    def _take(self, token: re.Match[str]) -> None:
+    def _read_token(self, token: re.Match[str]) -> None:
         match token[0][0]:
             case "`":
-                self._take_code(token)
+                self._read_code(token)
             case "*" | "_" | "~":
-                self._take_run(token)
+                self._read_run(token)
             case "[" | "!":
                 self.open.append(_Opening("[", len(token[0]), token.start()))
             case "]":
-                self._take_link_end(token)
+                self._read_link_end(token)
             case "<" if not token[0].startswith("<http"):
-                self._take_tag(token)
+                self._read_tag(token)
             case _:
                 pass
 
-    def _take_tag(self, token: re.Match[str]) -> None:
+    def _read_tag(self, token: re.Match[str]) -> None:
         if token[0][1] == "/":
             self._close(token[0].replace("/", ""), 1)
         elif self.at == len(self.text):
-            self._hold(token.start())
+            self._hold_back(token.start())
         else:
             self.open.append(_Opening(token[0], 1, token.start()))
 
-    def _take_code(self, token: re.Match[str]) -> None:
+    def _read_code(self, token: re.Match[str]) -> None:
         run = token[0]
         closing = re.compile(f"(?<!`){run}(?!`)").search(self.text, self.at)
         if closing:
@@ -212,15 +214,15 @@ class _Walk:
         if content.strip():
             self.text, self.code = self.text[: self.at] + content, run
         else:
-            self._hold(token.start())
+            self._hold_back(token.start())
         self.at = len(self.text)
 
-    def _take_run(self, token: re.Match[str]) -> None:
+    def _read_run(self, token: re.Match[str]) -> None:
         marker, count = token[0][0], len(token[0])
         before = self.text[max(token.start() - 1, 0) : token.start()]
         after = self.text[self.at : self.at + 1]
         if not after:
-            self._hold(token.start())
+            self._hold_back(token.start())
             return
         left, right = _flanking(before, after)
         if marker == "_":
@@ -228,7 +230,7 @@ class _Walk:
         if right:
             count = self._close(marker, count)
         # Two equal openings would be closed by a single run, which has another meaning.
-        is_alike = any((one.marker, one.count) == (marker, count) for one in self.open)
+        is_alike = any((opening.marker, opening.count) == (marker, count) for opening in self.open)
         if left and count and not is_alike and not (marker == "~" and count != 2):
             self.open.append(_Opening(marker, count, token.start()))
 
@@ -241,7 +243,7 @@ class _Walk:
                 del self.open[index + bool(opening.count) :]
         return count
 
-    def _take_link_end(self, token: re.Match[str]) -> None:
+    def _read_link_end(self, token: re.Match[str]) -> None:
         index = max((i for i, o in enumerate(self.open) if o.marker == "["), default=-1)
         if index < 0:
             return
@@ -249,14 +251,14 @@ class _Walk:
             if address := _ADDRESS.match(self.text, self.at):
                 self.at = address.end()
             elif _UNFINISHED_ADDRESS.match(self.text, self.at):
-                self._hold(token.start())
+                self._hold_back(token.start())
                 return
         elif self.at == len(self.text):
-            self._hold(token.start())
+            self._hold_back(token.start())
             return
         del self.open[index:]
 
-    def _hold(self, start: int) -> None:
+    def _hold_back(self, start: int) -> None:
         self.text, self.untouched = self.text[:start], False
         self.at = start
 

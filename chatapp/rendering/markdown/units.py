@@ -37,21 +37,21 @@ _AMOUNT = re.compile(r"\s*([+-]?[\d.,]+(?:[eE][+-]?\d+)?)?\s*(.*)", re.DOTALL)
 
 def number(text: str) -> str:
     """Return what `\\num` shows."""
-    found = _NUMBER.fullmatch(text.replace(" ", "").replace("−", "-"))
-    if found is None:
+    match = _NUMBER.fullmatch(text.replace(" ", "").replace("−", "-"))
+    if match is None:
         raise Unsupported(text)
-    digits, exponent, spread = found.groups()
-    shown = digits.replace(",", "{,}")
+    digits, exponent, spread = match.groups()
+    tex = digits.replace(",", "{,}")
     if spread:
-        shown += rf"\pm {spread}"
+        tex += rf"\pm {spread}"
     if exponent:
-        shown += (r"\times " if digits else "") + f"10^{{{int(exponent)}}}"
-    return shown
+        tex += (r"\times " if digits else "") + f"10^{{{int(exponent)}}}"
+    return tex
 
 
 def unit(text: str) -> str:
     """Return what `\\unit` shows for unit names or plain symbols."""
-    return _of_names(text) if "\\" in text else _of_symbols(text)
+    return _format_names(text) if "\\" in text else _format_symbols(text)
 
 
 def quantity(amount: str, units: str) -> str:
@@ -61,11 +61,11 @@ def quantity(amount: str, units: str) -> str:
 
 def physical_unit(text: str) -> str:
     """Return what mhchem's `\\pu` shows: an amount, a unit, or both."""
-    found = _AMOUNT.fullmatch(text)
-    assert found
-    amount, units = found.groups()
+    match = _AMOUNT.fullmatch(text)
+    assert match
+    amount, units = match.groups()
     if not amount:
-        return _of_symbols(units)
+        return _format_symbols(units)
     return quantity(amount, units) if units else number(amount)
 
 
@@ -74,20 +74,20 @@ def angle(degrees: str) -> str:
     return number(degrees) + r"^{\circ}"
 
 
-def _of_symbols(text: str) -> str:
+def _format_symbols(text: str) -> str:
     if not _PLAIN.fullmatch(text):
         raise Unsupported(text)
-    shown = _EXPONENT.sub(r"^{\1}", text.strip()).replace("%", r"\%").replace("°", r"{}^{\circ}")
-    return rf"\mathrm{{{_BETWEEN_SYMBOLS.sub(lambda _: _THIN_SPACE, shown)}}}"
+    tex = _EXPONENT.sub(r"^{\1}", text.strip()).replace("%", r"\%").replace("°", r"{}^{\circ}")
+    return rf"\mathrm{{{_BETWEEN_SYMBOLS.sub(lambda _: _THIN_SPACE, tex)}}}"
 
 
-def _of_names(text: str) -> str:
-    shown: list[str] = []
+def _format_names(text: str) -> str:
+    parts: list[str] = []
     prefix, power, at = "", 1, 0
-    for found in _COMMAND.finditer(text):
-        if found.start() != at:
+    for match in _COMMAND.finditer(text):
+        if match.start() != at:
             raise Unsupported(text)
-        name, exponent, at = found[1], found[2], found.end()
+        name, exponent, at = match[1], match[2], match.end()
         if name is None:
             continue
         if name == "per":
@@ -97,22 +97,22 @@ def _of_names(text: str) -> str:
         elif name in _POWERS_BEFORE:
             power *= _POWERS_BEFORE[name]
         elif name in _POWERS or (name == "tothe" and exponent):
-            _raise_last(shown, _POWERS.get(name) or int(exponent))
+            _raise_last(parts, _POWERS.get(name) or int(exponent))
         elif name in _UNITS:
-            shown.append(rf"\mathrm{{{prefix}{_UNITS[name]}}}" + _power(power))
+            parts.append(rf"\mathrm{{{prefix}{_UNITS[name]}}}" + _power(power))
             prefix, power = "", 1
         else:
             raise Unsupported(name)
     if at != len(text):
         raise Unsupported(text)
-    return _THIN_SPACE.join(shown)
+    return _THIN_SPACE.join(parts)
 
 
-def _raise_last(shown: list[str], power: int) -> None:
-    if not shown:
+def _raise_last(parts: list[str], power: int) -> None:
+    if not parts:
         raise Unsupported("a power without a unit")
-    base = shown[-1].removesuffix(_power(-1))
-    shown[-1] = base + _power(power if base == shown[-1] else -power)
+    base = parts[-1].removesuffix(_power(-1))
+    parts[-1] = base + _power(power if base == parts[-1] else -power)
 
 
 def _power(power: int) -> str:

@@ -1,7 +1,8 @@
 """Renders texts to HTML in worker processes that can be killed, and caches the results.
 
-`rendered` and `arendered` take texts and return a function from each text to its HTML. A string is
-Markdown; `Typed` is text that a person typed. `drawn` does the jobs of a `LiveMarkdown`.
+`render_texts` and `arender_texts` take texts and return a function from each text to its HTML. A
+string is Markdown; `Typed` is text that a person typed. `render_jobs` does the jobs of a
+`LiveMarkdown`.
 
 Text that is sure to be cheap is rendered in place. Everything else goes to a few worker processes
 with a time limit, since no lexer is trusted and Python's `re` holds the GIL in any thread. Results
@@ -14,24 +15,24 @@ Imports `rendering.markdown`, `concurrency` and nothing else of the app.
 
 from chatapp.rendering.pool.jobs import Typed
 from chatapp.rendering.pool.texts import (
-    HtmlOf,
+    GetHtml,
     Renderer,
-    arendered,
-    drawn,
+    arender_texts,
     forget,
-    rendered,
+    render_jobs,
+    render_texts,
     shut_down,
     warm_up,
 )
 
 __all__ = [
-    "HtmlOf",
+    "GetHtml",
     "Renderer",
     "Typed",
-    "arendered",
-    "drawn",
+    "arender_texts",
     "forget",
-    "rendered",
+    "render_jobs",
+    "render_texts",
     "shut_down",
     "warm_up",
 ]

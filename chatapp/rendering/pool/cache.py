@@ -14,8 +14,8 @@ from django.utils.safestring import SafeString
 class Cache:
     """Maps keys to HTML. Thread-safe."""
 
-    def __init__(self, most_bytes: int) -> None:
-        self._most_bytes = most_bytes
+    def __init__(self, max_bytes: int) -> None:
+        self._most_bytes = max_bytes
         self._bytes = 0
         self._kept: OrderedDict[bytes, SafeString] = OrderedDict()
         self._lock = threading.Lock()
@@ -35,7 +35,7 @@ class Cache:
                 self._bytes -= sys.getsizeof(self._kept.popitem(last=False)[1])
 
 
-def key_of(text: str, kind: bytes = b"") -> bytes:
+def make_key(text: str, kind: bytes = b"") -> bytes:
     """Return the cache key of a text; each kind of rendering has keys of its own."""
     encoded = text.encode("utf-8", "surrogatepass")
     return blake2b(encoded, digest_size=16, person=kind).digest()

@@ -17,7 +17,7 @@ class WholeText(msgspec.Struct, tag=True, frozen=True):
 
 
 class Typed(msgspec.Struct, tag=True, frozen=True):
-    """A text to render with `as_typed`."""
+    """A text to render with `render_typed`."""
 
     text: str
 
@@ -30,9 +30,9 @@ class SomeBlocks(msgspec.Struct, tag=True, frozen=True):
 
 Request = WholeText | Typed | SomeBlocks
 
-encoded = msgspec.msgpack.encode
-decoded_request = msgspec.msgpack.Decoder(Request).decode
-decoded_answer = msgspec.msgpack.Decoder(list[str]).decode  # one for a text, one per block
+encode = msgspec.msgpack.encode
+decode_request = msgspec.msgpack.Decoder(Request).decode
+decode_answer = msgspec.msgpack.Decoder(list[str]).decode  # one for a text, one per block
 
 
 def send(connection: socket, content: bytes) -> None:
@@ -42,10 +42,10 @@ def send(connection: socket, content: bytes) -> None:
 
 def receive(connection: socket) -> bytes:
     """Receive one message. Raises `OSError` on a timeout and `EOFError` if the peer is gone."""
-    return _exactly(connection, *_LENGTH.unpack(_exactly(connection, _LENGTH.size)))
+    return _receive_exactly(connection, *_LENGTH.unpack(_receive_exactly(connection, _LENGTH.size)))
 
 
-def _exactly(connection: socket, size: int) -> bytes:
+def _receive_exactly(connection: socket, size: int) -> bytes:
     received = bytearray()
     while len(received) < size:
         piece = connection.recv(min(size - len(received), 1024 * 1024))

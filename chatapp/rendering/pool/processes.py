@@ -1,7 +1,8 @@
 """The pool of worker processes, each with a thread here that waits for it.
 
-Requests and answers are bytes; a request's future raises `Undone` if there is no answer. Processes
-start when needed, as new processes and not as forks, so that they inherit nothing from this one.
+Requests and answers are bytes; a request's future raises `RenderSkipped` if there is no answer.
+Processes start when needed, as new processes and not as forks, so that they inherit nothing from
+this one.
 
 Not `concurrent.futures` or pebble: their processes inherit the environment, which holds secrets.
 """
@@ -18,7 +19,7 @@ from pathlib import Path
 from socket import socketpair
 
 from chatapp.concurrency.fair_threads import FairThreads
-from chatapp.concurrency.turns import served
+from chatapp.concurrency.turns import served_person
 from chatapp.rendering.pool.jobs import receive, send
 from chatapp.rendering.pool.worker import SECONDS_A_REQUEST
 
@@ -29,11 +30,11 @@ START = "from chatapp.rendering.pool.worker import main; main()"
 GRACE_SECONDS = 2.0  # on top of the time limit, before a worker is killed
 
 
-class Undone(Exception):
+class RenderSkipped(Exception):
     """A request was not answered."""
 
 
-class TooBusy(Undone):
+class PoolBusy(RenderSkipped):
     """The request was not started in time; it may work later."""
 
 
@@ -54,13 +55,13 @@ class Pool:
         """Queue a request, which may wait `patience` seconds for its turn."""
         answer: Future[bytes] = Future()
         if self._is_closed:
-            answer.set_exception(TooBusy())
+            answer.set_exception(PoolBusy())
             return answer
         self._unanswered.add(answer)
         answer.add_done_callback(self._unanswered.discard)
         give_up_at = time.monotonic() + patience
         self._threads.submit(
-            served.get(), len(request), partial(self._fill, answer, request, give_up_at)
+            served_person.get(), len(request), partial(self._fill, answer, request, give_up_at)
         )
         return answer
 
@@ -87,33 +88,33 @@ class Pool:
 
     def _answer(self, request: bytes, give_up_at: float) -> bytes:
         if self._is_closed or time.monotonic() > give_up_at:
-            raise TooBusy
+            raise PoolBusy
         worker = self._living_worker()
         try:
             return worker.answer(request)
         except (OSError, EOFError) as error:
-            self._drop(worker)
+            self._discard_worker(worker)
             if self._is_closed:
-                raise TooBusy from error
+                raise PoolBusy from error
             logger.warning("Could not render a text: %r, %s", error, worker.fate)
-            raise Undone from error
+            raise RenderSkipped from error
 
     def _living_worker(self) -> "_Worker":
-        """Return this thread's worker, started if needed. Raises `TooBusy` if that fails."""
+        """Return this thread's worker, started if needed. Raises `PoolBusy` if that fails."""
         worker: _Worker | None = getattr(self._mine, "worker", None)
         if worker and not worker.has_ended:
             return worker
         if worker:
-            self._drop(worker)
+            self._discard_worker(worker)
         try:
             worker = self._mine.worker = _Worker()
         except OSError as error:  # such as at the limit of processes
             logger.warning("Could not start a process to render a text: %s", error)
-            raise TooBusy from error
+            raise PoolBusy from error
         self._workers.add(worker)
         return worker
 
-    def _drop(self, worker: "_Worker") -> None:
+    def _discard_worker(self, worker: "_Worker") -> None:
         self._mine.worker = None
         worker.kill()
         self._workers.discard(worker)
@@ -127,7 +128,7 @@ class _Worker:
         self._connection.settimeout(SECONDS_A_REQUEST + GRACE_SECONDS)
         with theirs:
             try:
-                self._process = _started(theirs.fileno())
+                self._process = _start_process(theirs.fileno())
             except OSError:
                 self._connection.close()
                 raise
@@ -153,7 +154,7 @@ class _Worker:
             self._process.wait(GRACE_SECONDS)
 
 
-def _started(connection: int) -> subprocess.Popen[bytes]:
+def _start_process(connection: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(  # noqa: S603 - our own module
         [sys.executable, "-B", "-c", START],
         cwd=ROOT,

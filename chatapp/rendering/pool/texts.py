@@ -14,26 +14,26 @@ from chatapp.concurrency.event_loop import TimeSlice
 from chatapp.rendering.markdown import (
     PLAIN,
     Job,
-    as_typed,
-    as_typed_at_once,
     budgets,
     render_at_once,
     render_plain,
+    render_typed,
+    render_typed_at_once,
 )
 from chatapp.rendering.markdown.characters import encodable
-from chatapp.rendering.pool.cache import Cache, key_of
-from chatapp.rendering.pool.jobs import SomeBlocks, Typed, WholeText, decoded_answer, encoded
-from chatapp.rendering.pool.processes import Pool, TooBusy, Undone
+from chatapp.rendering.pool.cache import Cache, make_key
+from chatapp.rendering.pool.jobs import SomeBlocks, Typed, WholeText, decode_answer, encode
+from chatapp.rendering.pool.processes import Pool, PoolBusy, RenderSkipped
 
 logger = logging.getLogger(__name__)
 
 Text = str | Typed
-HtmlOf = Callable[[Text], SafeString]
+GetHtml = Callable[[Text], SafeString]
 
 WORKERS = 3
 MAX_CACHED_BYTES = 16 * 1024 * 1024
 PATIENCE_SECONDS = 5.0  # how long a text waits for its turn
-UNDONE = "This text could not be formatted in time and is shown as plain text."
+RENDER_SKIPPED = "This text could not be formatted in time and is shown as plain text."
 # Rendered at start, so that Pygments has loaded its lexers for the most frequent languages.
 WARM = "\n".join(
     f"```{language}\nx\n```"
@@ -49,53 +49,53 @@ class Renderer:
         self._cache = Cache(MAX_CACHED_BYTES)
         self._running: dict[bytes, Future[bytes]] = {}
 
-    def rendered(self, texts: Iterable[Text]) -> HtmlOf:
+    def render_texts(self, texts: Iterable[Text]) -> GetHtml:
         """Render the texts and return a function to their HTML. Blocks until all are done."""
-        begun = {text: self._begin(text) for text in set(texts)}
+        renderings = {text: self._begin(text) for text in set(texts)}
         give_up_at = time.monotonic() + 2 * PATIENCE_SECONDS
-        made: dict[Text, SafeString] = {}
-        for text, html in begun.items():
+        html_by_text: dict[Text, SafeString] = {}
+        for text, html in renderings.items():
             if isinstance(html, Future):
                 try:
                     answer = html.result(max(0.0, give_up_at - time.monotonic()))
-                    made[text] = self._finished(text, answer)
-                except (Undone, FutureTimeout, CancelledError) as error:
-                    made[text] = self._given_up(text, error)
+                    html_by_text[text] = self._cache_answer(text, answer)
+                except (RenderSkipped, FutureTimeout, CancelledError) as error:
+                    html_by_text[text] = self._give_up(text, error)
             else:
-                made[text] = html
-        return made.__getitem__
+                html_by_text[text] = html
+        return html_by_text.__getitem__
 
-    async def arendered(self, texts: Iterable[Text], patience: float) -> HtmlOf:
-        """Like `rendered`, without blocking the event loop."""
-        begun: dict[Text, SafeString | Future[bytes]] = {}
+    async def arender_texts(self, texts: Iterable[Text], patience: float) -> GetHtml:
+        """Like `render_texts`, without blocking the event loop."""
+        renderings: dict[Text, SafeString | Future[bytes]] = {}
         share = TimeSlice()
         for text in set(texts):
-            begun[text] = self._begin(text)
-            await share.give()
-        made: dict[Text, SafeString] = {}
-        for text, html in begun.items():
+            renderings[text] = self._begin(text)
+            await share.yield_if_used_up()
+        html_by_text: dict[Text, SafeString] = {}
+        for text, html in renderings.items():
             if isinstance(html, Future):
-                made[text] = await self._awaited(text, html, patience)
+                html_by_text[text] = await self._await_html(text, html, patience)
             else:
-                made[text] = html
-        return made.__getitem__
+                html_by_text[text] = html
+        return html_by_text.__getitem__
 
-    async def drawn(self, jobs: Sequence[Job]) -> list[str]:
+    async def render_jobs(self, jobs: Sequence[Job]) -> list[str]:
         """Return the HTML of the jobs in order, or an empty list if rendering failed."""
         request = SomeBlocks([(job.block, job.definitions) for job in jobs])
         try:
             answer: bytes = await asyncio.wrap_future(
-                self.pool.submit(encoded(request), PATIENCE_SECONDS)
+                self.pool.submit(encode(request), PATIENCE_SECONDS)
             )
-        except Undone:
+        except RenderSkipped:
             return []
-        return decoded_answer(answer)
+        return decode_answer(answer)
 
     def forget(self) -> None:
         self._cache = Cache(MAX_CACHED_BYTES)
 
     def _begin(self, text: Text) -> SafeString | Future[bytes]:
-        key = _key_of(text)
+        key = _make_key(text)
         if (cached := self._cache.get(key)) is not None:
             return cached
         if (html := _at_once(text)) is not None:
@@ -103,42 +103,46 @@ class Renderer:
             return html
         if (running := self._running.get(key)) is not None:
             return running
-        future = self.pool.submit(encoded(_request(text)), PATIENCE_SECONDS)
+        future = self.pool.submit(encode(_request(text)), PATIENCE_SECONDS)
         self._running[key] = future
         future.add_done_callback(lambda _: self._running.pop(key, None))
         return future
 
-    async def _awaited(self, text: Text, future: Future[bytes], patience: float) -> SafeString:
+    async def _await_html(self, text: Text, future: Future[bytes], patience: float) -> SafeString:
         try:
             async with asyncio.timeout(patience):
                 # Others may be waiting for it too, so cancelling one waiter must not cancel it.
                 answer = await asyncio.shield(asyncio.wrap_future(future))
-        except (Undone, TimeoutError) as error:
-            return self._given_up(text, error)
-        return self._finished(text, answer)
+        except (RenderSkipped, TimeoutError) as error:
+            return self._give_up(text, error)
+        return self._cache_answer(text, answer)
 
-    def _finished(self, text: Text, answer: bytes) -> SafeString:
-        html = mark_safe("".join(decoded_answer(answer)))  # noqa: S308 - output of `markdown.render`
-        self._cache.put(_key_of(text), html)
+    def _cache_answer(self, text: Text, answer: bytes) -> SafeString:
+        html = mark_safe("".join(decode_answer(answer)))  # noqa: S308 - output of `markdown.render`
+        self._cache.put(_make_key(text), html)
         return html
 
-    def _given_up(self, text: Text, error: BaseException) -> SafeString:
+    def _give_up(self, text: Text, error: BaseException) -> SafeString:
         html = _plain(text)
-        if isinstance(error, Undone) and not isinstance(error, TooBusy):
-            self._cache.put(_key_of(text), html)  # it would take too long again
+        if isinstance(error, RenderSkipped) and not isinstance(error, PoolBusy):
+            self._cache.put(_make_key(text), html)  # it would take too long again
         return html
 
 
-def _key_of(text: Text) -> bytes:
-    return key_of(text.text, b"typed") if isinstance(text, Typed) else key_of(text)
+def _make_key(text: Text) -> bytes:
+    return make_key(text.text, b"typed") if isinstance(text, Typed) else make_key(text)
 
 
 def _plain(text: Text) -> SafeString:
-    return as_typed(text.text, PLAIN) if isinstance(text, Typed) else render_plain(text, UNDONE)
+    return (
+        render_typed(text.text, PLAIN)
+        if isinstance(text, Typed)
+        else render_plain(text, RENDER_SKIPPED)
+    )
 
 
 def _at_once(text: Text) -> SafeString | None:
-    return as_typed_at_once(text.text) if isinstance(text, Typed) else render_at_once(text)
+    return render_typed_at_once(text.text) if isinstance(text, Typed) else render_at_once(text)
 
 
 def _request(text: Text) -> WholeText | Typed:
@@ -159,16 +163,16 @@ def _shared_renderer() -> Renderer:
     return _renderer
 
 
-def rendered(texts: Iterable[Text]) -> HtmlOf:
-    return _shared_renderer().rendered(texts)
+def render_texts(texts: Iterable[Text]) -> GetHtml:
+    return _shared_renderer().render_texts(texts)
 
 
-async def arendered(texts: Iterable[Text], patience: float = 2 * PATIENCE_SECONDS) -> HtmlOf:
-    return await _shared_renderer().arendered(texts, patience)
+async def arender_texts(texts: Iterable[Text], patience: float = 2 * PATIENCE_SECONDS) -> GetHtml:
+    return await _shared_renderer().arender_texts(texts, patience)
 
 
-async def drawn(jobs: Sequence[Job]) -> list[str]:
-    return await _shared_renderer().drawn(jobs)
+async def render_jobs(jobs: Sequence[Job]) -> list[str]:
+    return await _shared_renderer().render_jobs(jobs)
 
 
 def forget() -> None:
@@ -179,7 +183,7 @@ def forget() -> None:
 
 def warm_up() -> None:
     """Start a worker, so that the first request need not wait for it."""
-    _shared_renderer().pool.submit(encoded(WholeText(WARM)), PATIENCE_SECONDS)
+    _shared_renderer().pool.submit(encode(WholeText(WARM)), PATIENCE_SECONDS)
 
 
 def shut_down() -> None:

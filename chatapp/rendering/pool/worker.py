@@ -12,16 +12,16 @@ import time
 from collections.abc import Callable
 from socket import socket
 
-from chatapp.rendering.markdown import FULL, Dress, as_typed, block_html, render
-from chatapp.rendering.markdown.code import uncoloured
+from chatapp.rendering.markdown import FULL, RenderOptions, block_html, render, render_typed
+from chatapp.rendering.markdown.code import escape_code
 from chatapp.rendering.markdown.formulas import as_source
 from chatapp.rendering.pool.jobs import (
     Request,
     SomeBlocks,
     Typed,
     WholeText,
-    decoded_request,
-    encoded,
+    decode_request,
+    encode,
     receive,
     send,
 )
@@ -51,7 +51,7 @@ def main() -> None:
         except (OSError, EOFError):
             return
         signal.setitimer(signal.ITIMER_REAL, SECONDS_A_REQUEST)
-        answer = encoded(answer_to(decoded_request(request)))
+        answer = encode(answer_request(decode_request(request)))
         signal.setitimer(signal.ITIMER_REAL, 0)
         try:
             send(connection, answer)
@@ -59,16 +59,16 @@ def main() -> None:
             return
 
 
-def answer_to(request: Request) -> list[str]:
+def answer_request(request: Request) -> list[str]:
     pieces = _Pieces()
-    dress = Dress(pieces.code, pieces.formula)
+    options = RenderOptions(pieces.code, pieces.formula)
     match request:
         case WholeText(text):
-            return ["".join([render(text, dress)])]  # a plain string again
+            return ["".join([render(text, options)])]  # a plain string again
         case Typed(text):
-            return ["".join([as_typed(text, dress)])]
+            return ["".join([render_typed(text, options)])]
         case SomeBlocks(blocks):
-            return [block_html(block, definitions, dress) for block, definitions in blocks]
+            return [block_html(block, definitions, options) for block, definitions in blocks]
 
 
 class _Pieces:
@@ -78,12 +78,12 @@ class _Pieces:
         self._left = SECONDS_OF_PIECES
 
     def code(self, code: str, language: str) -> str:
-        return self._within(lambda: FULL.code(code, language)) or uncoloured(code, language)
+        return self._run_limited(lambda: FULL.code(code, language)) or escape_code(code, language)
 
     def formula(self, formula: str) -> str:
-        return self._within(lambda: FULL.formula(formula)) or as_source(formula)
+        return self._run_limited(lambda: FULL.formula(formula)) or as_source(formula)
 
-    def _within(self, work: Callable[[], str]) -> str:
+    def _run_limited(self, work: Callable[[], str]) -> str:
         if self._left <= 0:
             return ""
         began_at = time.process_time()

@@ -132,7 +132,7 @@ class BoundedChannel(_HTTPChannel):  # type: ignore[misc]
         coding = headers.getRawHeaders(b"Transfer-Encoding", [])
         # Both enable request smuggling (RFC 9112, section 6.1).
         has_odd_coding = coding and (
-            [one.lower() for one in coding] != [b"chunked"] or self._version == b"HTTP/1.0"
+            [value.lower() for value in coding] != [b"chunked"] or self._version == b"HTTP/1.0"
         )
         # Daphne would pass the body on to the WebSocket as frames.
         upgrade = headers.getRawHeaders(b"Upgrade", [b""])[0]
@@ -171,7 +171,7 @@ class BoundedChannel(_HTTPChannel):  # type: ignore[misc]
             if self.is_refused:
                 return
             super().rawDataReceived(data[start : start + PIECE_BYTES])
-        if self._handlingRequest and any(one.strip(b"\r\n") for one in self._dataBuffer):
+        if self._handlingRequest and any(chunk.strip(b"\r\n") for chunk in self._dataBuffer):
             if self.requests[0].is_written and not self._waitingForTransport:
                 return  # the client has the whole response, so `requestDone` reads the next request
             # Pipelining isn't supported: a client that doesn't read could queue any number of
@@ -200,7 +200,7 @@ class BoundedChannel(_HTTPChannel):  # type: ignore[misc]
         super().pauseProducing()
         self._can_write.clear()
 
-    async def drained(self) -> None:
+    async def wait_until_drained(self) -> None:
         """Wait until the client has read the response so far, or is gone."""
         if not self._can_write.is_set():
             self.setTimeout(TAKING_SECONDS)
@@ -256,7 +256,7 @@ class BoundedChannel(_HTTPChannel):  # type: ignore[misc]
 
     def refuse(self, status: int, sentence: str) -> None:
         """Respond with `sentence`, close the connection and drop what else arrives."""
-        kind, body = content_of(self._path, status, sentence, f"{sentence}\n")
+        kind, body = build_error_content(self._path, status, sentence, f"{sentence}\n")
         self._refuse(status, body, refusal_headers(kind))
 
     def _refuse(self, status: int, body: bytes, headers: Headers) -> None:
@@ -286,7 +286,7 @@ class BoundedChannel(_HTTPChannel):  # type: ignore[misc]
         self.setTimeout(LINGER_SECONDS)
 
 
-def content_of(
+def build_error_content(
     path: bytes, status: int, sentence: str, plain: str
 ) -> tuple[tuple[bytes, bytes], bytes]:
     """Return the content type and the body of an error by the server itself."""
@@ -366,7 +366,7 @@ class BoundedRequest(WebRequest):  # type: ignore[misc]
             self.loseConnection()  # so that a partial response isn't taken for a whole one
             return
         text = f"{status} {status_text.decode('ascii')}: {body}\n"
-        kind, content = content_of(self.uri or b"", status, body, text)
+        kind, content = build_error_content(self.uri or b"", status, body, text)
         headers = [*refusal_headers(kind), (b"content-length", b"%d" % len(content))]
         self.handle_reply({"type": "http.response.start", "status": status, "headers": headers})
         self.handle_reply({"type": "http.response.body", "body": content})

@@ -89,4 +89,4 @@ class AdaptedServer(Server):  # type: ignore[misc]
         await super().handle_reply(protocol, message)
         is_response = isinstance(protocol, BoundedRequest)
         if is_response and message.get("more_body") and protocol.channel:
-            await protocol.channel.drained()
+            await protocol.channel.wait_until_drained()

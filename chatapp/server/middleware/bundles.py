@@ -31,26 +31,32 @@ def scripts(entry: str, read: Read) -> dict[str, str]:
     `ValueError` for an import cycle or an unsupported form.
     """
     at_once = list(_in_order(entry, read, _IMPORT))
-    bundled: dict[str, str] = {}
+    scripts_by_name: dict[str, str] = {}
     pending = [entry]
     while pending:
         name = pending.pop()
-        modules = [one for one in _in_order(name, read, _IMPORT) if one not in at_once]
+        modules = [
+            file_name for file_name in _in_order(name, read, _IMPORT) if file_name not in at_once
+        ]
         modules = at_once if name == entry else modules
         functions = "".join(_function(module, read(module)) for module in modules)
-        bundled[name] = f"{_head(name == entry)}{functions}{_exports(name, read(name))}"
+        scripts_by_name[name] = f"{_head(name == entry)}{functions}{_exports(name, read(name))}"
         later = [
-            _beside(module, found["file"])
+            _beside(module, match["file"])
             for module in modules
-            for found in _LATER.finditer(read(module))
+            for match in _LATER.finditer(read(module))
         ]
-        pending += [one for one in later if one not in bundled]
-    return bundled
+        pending += [file_name for file_name in later if file_name not in scripts_by_name]
+    return scripts_by_name
 
 
 def styles(entry: str, read: Read) -> dict[str, str]:
     """Return the entry's style sheet by name, with each import replaced by its content."""
-    return {entry: "".join(_STYLES.sub("", read(one)) for one in _in_order(entry, read, _STYLES))}
+    return {
+        entry: "".join(
+            _STYLES.sub("", read(file_name)) for file_name in _in_order(entry, read, _STYLES)
+        )
+    }
 
 
 def _in_order(
@@ -60,11 +66,11 @@ def _in_order(
     if name in above:
         raise ValueError(f"{name} imports itself by way of {' and '.join(above)}.")
     seen: set[str] = set()
-    for found in imports.finditer(read(name)):
-        for one in _in_order(_beside(name, found["file"]), read, imports, (*above, name)):
-            if one not in seen:
-                yield one
-            seen.add(one)
+    for match in imports.finditer(read(name)):
+        for file_name in _in_order(_beside(name, match["file"]), read, imports, (*above, name)):
+            if file_name not in seen:
+                yield file_name
+            seen.add(file_name)
     yield name
 
 
@@ -74,28 +80,28 @@ def _head(is_first: bool) -> str:
 
 def _function(name: str, text: str) -> str:
     """Return the module as a function call, skipped if an earlier script has run it."""
-    plain = _EXPORT.sub("", _IMPORT.sub(lambda found: _import(name, found), text))
+    plain = _EXPORT.sub("", _IMPORT.sub(lambda match: _import(name, match), text))
     if other := _OTHER.search(_LATER.sub("", plain)):
         raise ValueError(f"{name} can't be bundled, because it contains: {other[0]}")
-    return f"{_variable(name)} ??= (() => {{\n{plain}return {{ {_exported(text)} }};\n}})();\n"
+    return f"{_variable(name)} ??= (() => {{\n{plain}return {{ {_list_exports(text)} }};\n}})();\n"
 
 
-def _import(name: str, found: re.Match[str]) -> str:
+def _import(name: str, match: re.Match[str]) -> str:
     """Return an import statement as an assignment from a module that has already run."""
-    if found["names"] is None:
+    if match["names"] is None:
         return ""
-    names = re.sub(r"(\w+) as (\w+)", r"\1: \2", found["names"])
-    return f"const {{{names}}} = {_variable(_beside(name, found['file']))};"
+    names = re.sub(r"(\w+) as (\w+)", r"\1: \2", match["names"])
+    return f"const {{{names}}} = {_variable(_beside(name, match['file']))};"
 
 
 def _exports(name: str, text: str) -> str:
     """Return the export statement for those who import the script itself."""
-    exported = _exported(text)
-    return f"export const {{ {exported} }} = {_variable(name)};\n" if exported else ""
+    export_names = _list_exports(text)
+    return f"export const {{ {export_names} }} = {_variable(name)};\n" if export_names else ""
 
 
-def _exported(text: str) -> str:
-    return ", ".join(found["name"] for found in _EXPORT.finditer(text))
+def _list_exports(text: str) -> str:
+    return ", ".join(match["name"] for match in _EXPORT.finditer(text))
 
 
 def _beside(name: str, file: str) -> str:

@@ -13,7 +13,7 @@ from django.db import Error
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from chatapp.sessions.idle_sessions import leave_unused
+from chatapp.sessions.idle_sessions import ignore_request
 from chatapp.sessions.rate_limits import allowances
 from chatapp.sessions.session_people import remember_person
 
@@ -45,7 +45,7 @@ def _person(request: HttpRequest) -> int | None:
         return None
     with suppress(Error):  # if the view needs the database, it raises this too
         person = request.session.get(SESSION_KEY)
-        leave_unused(request)
+        ignore_request(request)
         if person and (session := request.session.session_key):
             remember_person(session, int(person))
         return int(person) if person else None

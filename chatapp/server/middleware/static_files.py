@@ -35,7 +35,7 @@ class HashedStaticFilesStorage(CompressedManifestStaticFilesStorage):  # type: i
     def post_process(
         self, paths: Sources, dry_run: bool = False, **options: Any
     ) -> Iterator[tuple[str, str, bool]]:
-        yield from super().post_process(paths | _bundled(paths), dry_run=dry_run, **options)
+        yield from super().post_process(paths | _bundle_sources(paths), dry_run=dry_run, **options)
 
     def url_converter(
         self, name: str, hashed_files: dict[str, str], template: str | None = None
@@ -47,7 +47,7 @@ class HashedStaticFilesStorage(CompressedManifestStaticFilesStorage):  # type: i
         return converter
 
 
-def _bundled(sources: Sources) -> Sources:
+def _bundle_sources(sources: Sources) -> Sources:
     """Return the bundled entries and our other scripts, minified."""
 
     def read(name: str) -> str:
@@ -75,13 +75,13 @@ class StaticFilesMiddleware(WhiteNoiseMiddleware):  # type: ignore[misc]
 
     @staticmethod
     def serve(static_file: StaticFile, request: HttpRequest) -> HttpResponse:
-        found = static_file.get_response(request.method, request.META)
+        file_response = static_file.get_response(request.method, request.META)
         content = b""
-        if found.file is not None:
-            with found.file as file:
+        if file_response.file is not None:
+            with file_response.file as file:
                 content = file.read()
-        response = HttpResponse(content, status=int(found.status))
+        response = HttpResponse(content, status=int(file_response.status))
         del response["Content-Type"]
-        for name, value in found.headers:
+        for name, value in file_response.headers:
             response[name] = value
         return response

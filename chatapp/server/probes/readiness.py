@@ -33,7 +33,7 @@ async def parts() -> dict[str, bool | None]:
     }
 
 
-def failing(parts: dict[str, bool | None]) -> set[str]:
+def find_failing_parts(parts: dict[str, bool | None]) -> set[str]:
     """Return the names of the parts that fail; `draining` fails if it is true."""
     return {name for name, value in parts.items() if value is (name == "draining")}
 

@@ -22,7 +22,7 @@ def healthz(request: HttpRequest) -> HttpResponse:
 async def readyz(request: HttpRequest) -> HttpResponse:
     """Answer 200 if this process can serve. Parts named by `exclude` are shown but not counted."""
     parts = await readiness.parts()
-    is_ready = readiness.failing(parts) <= set(request.GET.getlist("exclude"))
+    is_ready = readiness.find_failing_parts(parts) <= set(request.GET.getlist("exclude"))
     return JsonResponse(parts, status=200 if is_ready else 503)
 
 

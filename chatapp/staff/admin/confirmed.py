@@ -25,7 +25,7 @@ from chatapp.text.multiline import MultilineField
 from chatapp.text.visible import VisibleCharField
 
 PASSWORD_FIELD = "your_password"  # noqa: S105 - a field's name
-LATE = (
+CONFIRMATION_EXPIRED = (
     "Nothing was saved, because you last entered your password too long ago. Enter it and save "
     "again. Your changes are still here, except keys and passwords."
 )
@@ -110,7 +110,7 @@ class ConfirmedAdmin(RecordedAdmin):
             check_own_password(request.user, form.cleaned_data[PASSWORD_FIELD])
             confirm(request)
 
-        field = PasswordField(strip=False, error_messages={"required": LATE})
+        field = PasswordField(strip=False, error_messages={"required": CONFIRMATION_EXPIRED})
         return type(
             form.__name__, (form,), {PASSWORD_FIELD: field, f"clean_{PASSWORD_FIELD}": check}
         )

@@ -29,18 +29,18 @@ from django.forms import CheckboxSelectMultiple
 from django.http import HttpRequest, HttpResponse
 
 from chatapp.accounts.confirmation import ask_to_confirm, is_confirmed
-from chatapp.accounts.erasing import Belongings, LastAdministrator, erase
+from chatapp.accounts.erasing import LastAdministrator, OwnedRows, erase
 from chatapp.accounts.forms import UniqueEmail
 from chatapp.accounts.passwords import ADVICE
 from chatapp.accounts.staff import refuse_scripts
 from chatapp.models import LegalHold, User
 from chatapp.models.accounts.users import LAST_ADMINISTRATOR
-from chatapp.models.policies.legal_holds import KEPT, UnderLegalHold
+from chatapp.models.policies.legal_holds import UNDER_HOLD, UnderLegalHold
 from chatapp.models.review.saved_views import rename
 from chatapp.staff.admin.confirmed import ConfirmedAdmin
 
 ROLES = ["is_staff", "is_superuser", "reviews", "groups", "user_permissions"]
-WHAT_GOES = [
+DELETION_NOTES = [
     "All their chats, with every branch and image, even if reviewed.",
     "Their running replies are stopped, and their tabs are closed.",
     "Their sessions, and their name in the history of these pages. Backups are not changed.",
@@ -105,8 +105,8 @@ class CheckboxAdmin(ModelAdmin):  # type: ignore[type-arg]
 
     def _useful_permissions(self) -> QuerySet[Permission]:
         """Return the permissions for models in the admin; only reviewers read conversations."""
-        shown = filter(self.admin_site.is_registered, apps.get_models())
-        types = ContentType.objects.get_for_models(*shown).values()
+        registered_models = filter(self.admin_site.is_registered, apps.get_models())
+        types = ContentType.objects.get_for_models(*registered_models).values()
         return Permission.objects.filter(content_type__in=types).exclude(
             content_type__model="conversation"
         )
@@ -162,11 +162,11 @@ class PersonAdmin(CheckboxAdmin, ConfirmedAdmin, UserAdmin):  # type: ignore[typ
             if not self.has_delete_permission(request, person)
         }
         protected = [LAST_ADMINISTRATOR] if _leaves_no_administrator(people) else []
-        held = LegalHold.objects.living().filter(user__in=[person.pk for person in people])
-        protected += [KEPT] if held.exists() else []
-        belongings = Belongings.of([person.pk for person in people])
-        counts = {str(self.opts.verbose_name_plural): len(people), **asdict(belongings)}
-        return [*map(str, people), *WHAT_GOES], counts, lacking, protected
+        holds = LegalHold.objects.living().filter(user__in=[person.pk for person in people])
+        protected += [UNDER_HOLD] if holds.exists() else []
+        owned_rows = OwnedRows.of([person.pk for person in people])
+        counts = {str(self.opts.verbose_name_plural): len(people), **asdict(owned_rows)}
+        return [*map(str, people), *DELETION_NOTES], counts, lacking, protected
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
         stored = User.objects.select_for_update(no_key=True).filter(pk=obj.pk).first()

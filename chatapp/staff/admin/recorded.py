@@ -52,9 +52,9 @@ class RecordedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             if is_secret(form, name):
                 changes.after[name] = SECRET_CHANGED
                 continue
-            changes.after[name] = _plain(form, name, form.cleaned_data.get(name))
+            changes.after[name] = _format_value(form, name, form.cleaned_data.get(name))
             if not add:
-                changes.before[name] = _plain(form, name, form.initial.get(name))
+                changes.before[name] = _format_value(form, name, form.initial.get(name))
         return changes
 
     def log_addition(self, request: HttpRequest, obj: models.Model, message: Any) -> Any:
@@ -72,11 +72,11 @@ class RecordedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     def log_deletions(self, request: HttpRequest, queryset: Any) -> Any:
         with transaction.atomic():
             entries = super().log_deletions(request, queryset)
-            for one in queryset:
-                self._delete_limits(request, one)
-                changes, gone = Changes(), self.taken_along_by(one)
-                changes.before = {name: values for name, values in gone.items() if values}
-                self._record(request, "deleted", one, changes)
+            for row in queryset:
+                self._delete_limits(request, row)
+                changes, cascade = Changes(), self.describe_cascade(row)
+                changes.before = {name: values for name, values in cascade.items() if values}
+                self._record(request, "deleted", row, changes)
         return entries
 
     def response_action(  # type: ignore[override]  # the stubs are of a later Django
@@ -86,7 +86,7 @@ class RecordedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         with transaction.atomic():
             return super().response_action(request, queryset)
 
-    def taken_along_by(self, row: Any) -> dict[str, Any]:
+    def describe_cascade(self, row: Any) -> dict[str, Any]:
         """Return the settings that are deleted with a row, as the audit log shows them."""
         return {}
 
@@ -95,7 +95,7 @@ class RecordedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         assert isinstance(request.user, User)
         limits = Limit.objects.filter(**{self.limited_by: row}) if self.limited_by else ()
         for limit in limits:
-            BudgetAccount.objects.remove_of(limit)
+            BudgetAccount.objects.remove_limit(limit)
             detail = {"before": limit.as_record()}
             audit.record("limit.deleted", actor=request.user, about=limit, detail=detail)
             limit.delete()
@@ -107,8 +107,8 @@ class RecordedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             action = _person_action(after, action)
         assert isinstance(request.user, User)
         detail = {"before": before, "after": after}
-        known = {name: values for name, values in detail.items() if values}
-        audit.record(action, actor=request.user, about=obj, detail=known)
+        filled_detail = {name: values for name, values in detail.items() if values}
+        audit.record(action, actor=request.user, about=obj, detail=filled_detail)
 
 
 def is_secret(form: Any, name: str) -> bool:
@@ -128,15 +128,15 @@ def _person_action(changed: Iterable[str], action: str) -> str:
     return "role.changed" if ROLES & set(changed) else action
 
 
-def _plain(form: Any, name: str, value: Any) -> Any:
+def _format_value(form: Any, name: str, value: Any) -> Any:
     """Return a field's value for the log; rows are shown by name and key."""
     field = form.fields[name]
     if isinstance(field, forms.ModelMultipleChoiceField):
-        return sorted(map(_named, value or ()))
+        return sorted(map(_format_row, value or ()))
     if isinstance(field, forms.ModelChoiceField):
-        return _named(field.to_python(value)) if value else None
+        return _format_row(field.to_python(value)) if value else None
     return value
 
 
-def _named(row: Any) -> str:
+def _format_row(row: Any) -> str:
     return f"{row} ({row.pk})"

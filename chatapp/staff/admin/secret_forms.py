@@ -14,7 +14,7 @@ class SecretForm(forms.ModelForm):  # type: ignore[type-arg]
 
     secret_name: str  # the model's field
     new_secret_name: str  # the form's
-    moved: str  # the error if it would go elsewhere and is not entered again
+    moved_error: str  # the error if it would go elsewhere and is not entered again
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -24,13 +24,13 @@ class SecretForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def clean(self) -> dict[str, Any]:
         fields = super().clean() or {}
-        if given := fields.get(self.new_secret_name):
-            setattr(self.instance, self.secret_name, given)
+        if new_secret := fields.get(self.new_secret_name):
+            setattr(self.instance, self.secret_name, new_secret)
         elif fields.get(f"forget_{self.secret_name}"):
             setattr(self.instance, self.secret_name, None)
         elif self._is_stored() and self.goes_elsewhere(fields):
             # Otherwise anyone who may change the address could have the secret sent to them.
-            self.add_error(self.new_secret_name, self.moved)
+            self.add_error(self.new_secret_name, self.moved_error)
         return fields
 
     def goes_elsewhere(self, fields: dict[str, Any]) -> bool:
@@ -41,5 +41,5 @@ class SecretForm(forms.ModelForm):  # type: ignore[type-arg]
         return bool(getattr(self.instance, self.secret_name) or self.instance.secret_problem)
 
 
-def state_of_secret(secret: str | None, problem: str) -> str:
+def describe_secret(secret: str | None, problem: str) -> str:
     return "can't be read: enter it again" if problem else "stored" if secret else "none"

@@ -15,14 +15,14 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 from django.views.generic import RedirectView
 
-from chatapp.accounts.staff import to_second_factor
+from chatapp.accounts.staff import redirect_to_second_factor
 
 admin.site.site_header = admin.site.site_title = "chatapp administration"
 admin.site.index_title = "Administration"
 ORDER = ("User", "Group", "Upstream", "ToolServer", "Suggestion")
 
 
-def in_one_list(request: HttpRequest, app_label: str | None = None) -> list[Any]:
+def list_all_models(request: HttpRequest, app_label: str | None = None) -> list[Any]:
     """Return all models in one list, in order of use, instead of grouped by Django app."""
     apps = AdminSite.get_app_list(admin.site, request, app_label)
     models = [model for app in apps for model in app["models"]]
@@ -32,19 +32,21 @@ def in_one_list(request: HttpRequest, app_label: str | None = None) -> list[Any]
     return [app] if models else []
 
 
-def with_second_factor(view: Any, cacheable: bool = False) -> Any:
+def require_second_factor(view: Any, cacheable: bool = False) -> Any:
     """Return an admin view that first requires the second factor, if the user must have one."""
 
     @wraps(view)
-    def gated(request: HttpRequest, *args: object, **options: object) -> HttpResponseBase:
-        answer: HttpResponseBase = to_second_factor(request) or view(request, *args, **options)
+    def guard_view(request: HttpRequest, *args: object, **options: object) -> HttpResponseBase:
+        answer: HttpResponseBase = redirect_to_second_factor(request) or view(
+            request, *args, **options
+        )
         return answer
 
-    return AdminSite.admin_view(admin.site, gated, cacheable)
+    return AdminSite.admin_view(admin.site, guard_view, cacheable)
 
 
-admin.site.admin_view = with_second_factor  # type: ignore[method-assign]
-admin.site.get_app_list = in_one_list  # type: ignore[method-assign]
+admin.site.admin_view = require_second_factor  # type: ignore[method-assign]
+admin.site.get_app_list = list_all_models  # type: ignore[method-assign]
 # Use the app's own pages to sign in and to change one's password. Django's sign-in form would let
 # signed-in staff try other people's passwords, without a rate limit and without the second factor.
 admin.site.login = require_safe(secure_admin_login(admin.site.login))  # type: ignore[method-assign]

@@ -17,12 +17,12 @@ class StoredJSONField(forms.JSONField):
 
     def to_python(self, value: Any) -> Any:
         try:
-            found = super().to_python(value)
-            json.dumps(found, allow_nan=False, ensure_ascii=False).encode()
+            parsed_json = super().to_python(value)
+            json.dumps(parsed_json, allow_nan=False, ensure_ascii=False).encode()
         except (ValueError, RecursionError):
             message = self.error_messages["invalid"]
             raise ValidationError(message, "invalid", {"value": value}) from None
-        return found
+        return parsed_json
 
     def bound_data(self, data: Any, initial: Any) -> Any:
         """Return invalid input unchanged, so that it is shown as typed."""

@@ -12,7 +12,7 @@ from chatapp import tools
 from chatapp.models import AccessRule, ToolServer
 from chatapp.staff.admin.inquiries import InquiringAdmin
 from chatapp.staff.admin.people import is_superuser
-from chatapp.staff.admin.secret_forms import SecretForm, state_of_secret
+from chatapp.staff.admin.secret_forms import SecretForm, describe_secret
 from chatapp.text.multiline import MultilineField
 from chatapp.upstream.wire.estimates import cost_of_tools
 
@@ -22,7 +22,9 @@ class ToolServerForm(SecretForm):
 
     secret_name = "secrets"  # noqa: S105 - a field's name
     new_secret_name = "new_secrets"  # noqa: S105 - a field's name
-    moved = "The stored values were meant for the old address. Enter them again, or delete them."
+    moved_error = (
+        "The stored values were meant for the old address. Enter them again, or delete them."
+    )
 
     may_run_commands = False  # set for each request
 
@@ -59,7 +61,7 @@ class ToolServerForm(SecretForm):
 class ToolServerAdmin(InquiringAdmin):
     form = ToolServerForm
     inquiry = "tools"
-    list_display = ["name", "transport", "stored", "enabled", "asks_first"]
+    list_display = ["name", "transport", "secrets_state", "enabled", "asks_first"]
     fields = [
         "name",
         "enabled",
@@ -93,16 +95,16 @@ class ToolServerAdmin(InquiringAdmin):
             return False
         return super().has_change_permission(request, obj)
 
-    def taken_along_by(self, row: ToolServer) -> dict[str, Any]:
+    def describe_cascade(self, row: ToolServer) -> dict[str, Any]:
         return {"access": AccessRule.objects.filter(tool_server=row).as_record()}
 
     @admin.display(description="Headers or environment")
-    def stored(self, server: ToolServer) -> str:
-        return state_of_secret(server.secrets, server.secret_problem)
+    def secrets_state(self, server: ToolServer) -> str:
+        return describe_secret(server.secrets, server.secret_problem)
 
     def inquire(self, row: ToolServer) -> dict[str, Any]:
         """Return the tools the server offers now, or why it offers none."""
-        offered, problem = async_to_sync(tools.offered_by)(row)
+        offered, problem = async_to_sync(tools.list_server_tools)(row)
         tokens = cost_of_tools([tool.as_request() for tool in offered])
         return {
             "title": f"Tools of {row}",

@@ -12,7 +12,7 @@ from django.shortcuts import redirect
 from django.utils import timezone
 
 from chatapp import tools
-from chatapp.catalogue import endpoint_of
+from chatapp.catalogue import build_endpoint
 from chatapp.demo.suggestions import SUGGESTIONS
 from chatapp.models import (
     AccessRule,
@@ -24,14 +24,14 @@ from chatapp.models import (
     User,
     audit,
 )
-from chatapp.models.platform.addresses import origin_of
+from chatapp.models.platform.addresses import parse_origin
 from chatapp.staff.admin.inquiries import InquiringAdmin
-from chatapp.staff.admin.secret_forms import SecretForm, state_of_secret
+from chatapp.staff.admin.secret_forms import SecretForm, describe_secret
 from chatapp.upstream.check import Report, check, model_for_chat
 from chatapp.upstream.wire.estimates import cost_of_tools
 from chatapp.upstream.wire.parameters import doubts_about
 
-DEMO_WENT = "The built-in demo is now turned off. You can turn it back on."
+DEMO_TURNED_OFF = "The built-in demo is now turned off. You can turn it back on."
 
 
 class UpstreamForm(SecretForm):
@@ -39,7 +39,7 @@ class UpstreamForm(SecretForm):
 
     secret_name = "api_key"  # noqa: S105 - a field's name
     new_secret_name = "new_api_key"  # noqa: S105 - a field's name
-    moved = "The stored key was entered for another server. Enter a key for this one."
+    moved_error = "The stored key was entered for another server. Enter a key for this one."
 
     new_api_key = forms.CharField(
         label="API key",
@@ -81,14 +81,14 @@ class UpstreamForm(SecretForm):
 
     def goes_elsewhere(self, fields: dict[str, Any]) -> bool:
         """Whether the address is on another server; another path on the same one keeps the key."""
-        origin = origin_of(fields.get("base_url", ""))  # absent if the environment sets it
-        return origin is not None and origin != origin_of(self.initial["base_url"])
+        origin = parse_origin(fields.get("base_url", ""))  # absent if the environment sets it
+        return origin is not None and origin != parse_origin(self.initial["base_url"])
 
 
-def report_of(upstream: Upstream) -> Report:
+def check_upstream(upstream: Upstream) -> Report:
     """Check an upstream with a few short prompts, which takes up to a minute."""
     model = model_for_chat(list(upstream.named_models))
-    return async_to_sync(check)(endpoint_of(upstream), model, tools.CLOCK.as_request())
+    return async_to_sync(check)(build_endpoint(upstream), model, tools.CLOCK.as_request())
 
 
 def switch_demo_off(request: HttpRequest) -> None:
@@ -100,22 +100,24 @@ def switch_demo_off(request: HttpRequest) -> None:
         assert isinstance(request.user, User)
         detail: dict[str, Any] = {"before": {"enabled": True}, "after": {"enabled": False}}
         audit.record("upstream.changed", actor=request.user, about=demo, detail=detail)
-        if not Suggestion.stored():
+        if not Suggestion.list_all():
             Suggestion.replace(SUGGESTIONS)
             detail = {"before": {"suggestions": []}, "after": {"suggestions": list(SUGGESTIONS)}}
-            about = Installation.this()
+            about = Installation.load()
             audit.record("installation.changed", actor=request.user, about=about, detail=detail)
-        messages.success(request, DEMO_WENT)
+        messages.success(request, DEMO_TURNED_OFF)
 
 
-def taken_along_by(upstream: Upstream) -> dict[str, Any]:
+def describe_cascade(upstream: Upstream) -> dict[str, Any]:
     """Return what is deleted with an upstream, as the audit log shows it."""
     prices = upstream.prices.filter(source=Price.Source.ADMINISTRATOR)
     fallbacks = Fallback.objects.filter(Q(upstream=upstream) | Q(to_upstream=upstream))
     return {
         "access": AccessRule.objects.filter(upstream=upstream).as_record(),
-        "prices": [price.as_set() for price in prices.select_related("upstream")],
-        "fallbacks": [f"{one.model}: {one}" for one in fallbacks.select_related("to_upstream")],
+        "prices": [price.as_audit_record() for price in prices.select_related("upstream")],
+        "fallbacks": [
+            f"{fallback.model}: {fallback}" for fallback in fallbacks.select_related("to_upstream")
+        ],
     }
 
 
@@ -153,12 +155,12 @@ class UpstreamAdmin(InquiringAdmin):
         if is_new and not obj.is_demo:
             switch_demo_off(request)
 
-    def taken_along_by(self, row: Upstream) -> dict[str, Any]:
-        return taken_along_by(row)
+    def describe_cascade(self, row: Upstream) -> dict[str, Any]:
+        return describe_cascade(row)
 
     @admin.display(description="API key")
     def key(self, upstream: Upstream) -> str:
-        return state_of_secret(upstream.api_key, upstream.secret_problem)
+        return describe_secret(upstream.api_key, upstream.secret_problem)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Upstream | None = None) -> list[str]:
         """Lock what the environment sets again at each start."""
@@ -172,4 +174,4 @@ class UpstreamAdmin(InquiringAdmin):
 
     def inquire(self, row: Upstream) -> dict[str, Any]:
         """Return the report of a check of the saved upstream."""
-        return {"title": f"Check of {row}", "report": report_of(row)}
+        return {"title": f"Check of {row}", "report": check_upstream(row)}

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from chatapp.models.audit import ACTIONS
 from chatapp.staff.audit.queries import MAX_BIGINT, AuditFilter
-from chatapp.staff.audit.summaries import words_of
+from chatapp.staff.audit.summaries import describe_action
 from chatapp.staff.pickers.fields import PickerInput
 from chatapp.staff.pickers.queries import MAX_WORDS
 
@@ -18,7 +18,7 @@ DAYS = {"today": 1, "week": 7, "month": 30}
 
 
 class FilterForm(forms.Form):
-    """Who did what to what, and when."""
+    """The filter of the audit log: who did what to what, and when."""
 
     actor = forms.CharField(
         label="Done by",
@@ -61,12 +61,12 @@ class FilterForm(forms.Form):
 
     def __init__(self, query: QueryDict) -> None:
         """Show the words of an action that the address has by its name, and days if it has any."""
-        shown = query.copy()
+        shown_query = query.copy()
         if (action := query.get("action", "")) in ACTIONS:
-            shown["action"] = words_of(action)
+            shown_query["action"] = describe_action(action)
         if "when" not in query and (query.get("since") or query.get("until")):
-            shown["when"] = "days"
-        super().__init__(shown)
+            shown_query["when"] = "days"
+        super().__init__(shown_query)
 
     def clean_until(self) -> date | None:
         until: date | None = self.cleaned_data["until"]
@@ -74,32 +74,32 @@ class FilterForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         """Replace the choice of a time by its days."""
-        wanted = self.cleaned_data
-        when = wanted.pop("when", "")
+        fields = self.cleaned_data
+        when = fields.pop("when", "")
         if when in DAYS:
             since = timezone.now().date() - timedelta(days=DAYS[when] - 1)
-            wanted |= {"since": since, "until": None}
+            fields |= {"since": since, "until": None}
         elif when != "days":
-            wanted |= {"since": None, "until": None}
-        return wanted
+            fields |= {"since": None, "until": None}
+        return fields
 
     @property
-    def parsed(self) -> AuditFilter:
+    def criteria(self) -> AuditFilter:
         self.is_valid()
-        known = {
+        filled_fields = {
             name: value for name, value in self.cleaned_data.items() if value not in (None, "")
         }
-        if action := known.pop("action", ""):
-            known["actions"] = actions_named(action)
-        return AuditFilter(**known)
+        if action := filled_fields.pop("action", ""):
+            filled_fields["actions"] = find_actions(action)
+        return AuditFilter(**filled_fields)
 
 
-def actions_named(words: str) -> list[str]:
+def find_actions(words: str) -> list[str]:
     """Return the actions with exactly these words, or else those that have each of them."""
-    wanted = words.casefold().split()
-    exact = [one for one in ACTIONS if words_of(one).casefold().split() == wanted]
+    keywords = words.casefold().split()
+    exact = [action for action in ACTIONS if describe_action(action).casefold().split() == keywords]
     return exact or [
-        one
-        for one in ACTIONS
-        if all(word in words_of(one).casefold() for word in wanted[:MAX_WORDS])
+        action
+        for action in ACTIONS
+        if all(word in describe_action(action).casefold() for word in keywords[:MAX_WORDS])
     ]

@@ -10,14 +10,14 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from chatapp.models import AuditEvent, Invitation, Limit, ReviewSample, ReviewView, User
-from chatapp.staff.pickers.queries import MOST, named
+from chatapp.staff.pickers.queries import MAX_OPTIONS, build_name_condition
 
 PAGE = 50
 MAX_BIGINT = 2**63 - 1
 # What events name by their present names, and how.
-CALLED: Mapping[str, tuple[Any, Callable[[Any], str]]] = {
+NAMED_TARGETS: Mapping[str, tuple[Any, Callable[[Any], str]]] = {
     "limit": (Limit, str),
-    "invitation": (Invitation, lambda one: one.address or "someone"),
+    "invitation": (Invitation, lambda invitation: invitation.address or "someone"),
     "reviewview": (ReviewView, str),
     "reviewsample": (ReviewSample, str),
 }
@@ -36,36 +36,42 @@ class AuditFilter:
     before: int | None = None  # the last event of the previous page
 
     def events(self) -> QuerySet[AuditEvent]:
-        found = AuditEvent.objects.select_related("detail").order_by("-sequence")
+        events = AuditEvent.objects.select_related("detail").order_by("-sequence")
         if self.actions is not None:
-            found = found.filter(action__in=self.actions)
+            events = events.filter(action__in=self.actions)
         if self.actor:
-            found = found.filter(actor__in=_people(self.actor))
+            events = events.filter(actor__in=_find_person_ids(self.actor))
         if self.about:
-            found = found.filter(Q(person__in=_people(self.about)) | Q(target=self.about))
+            events = events.filter(
+                Q(person__in=_find_person_ids(self.about)) | Q(target=self.about)
+            )
         if self.since:
-            found = found.filter(at__gte=_midnight(self.since))
+            events = events.filter(at__gte=_midnight(self.since))
         if self.until:
-            found = found.filter(at__lt=_midnight(self.until + timedelta(days=1)))
-        return found.filter(sequence__lt=self.before) if self.before is not None else found
+            events = events.filter(at__lt=_midnight(self.until + timedelta(days=1)))
+        return events.filter(sequence__lt=self.before) if self.before is not None else events
 
 
-def page_of(filters: AuditFilter) -> tuple[list[AuditEvent], bool]:
+def load_page(filters: AuditFilter) -> tuple[list[AuditEvent], bool]:
     """Return a page of events, and whether there are older ones."""
-    found = list(filters.events()[: PAGE + 1])
-    return found[:PAGE], len(found) > PAGE
+    events = list(filters.events()[: PAGE + 1])
+    return events[:PAGE], len(events) > PAGE
 
 
-def names_of(events: Sequence[AuditEvent]) -> Names:
+def load_names(events: Sequence[AuditEvent]) -> Names:
     """Return the present names of the people and things in events, without deleted ones."""
-    found = (one for event in events for one in (event.actor, event.person, *people_in(event)))
-    numbers = {one for one in found if one is not None}
+    person_ids = (
+        person_id
+        for event in events
+        for person_id in (event.actor, event.person, *people_in(event))
+    )
+    numbers = {person_id for person_id in person_ids if person_id is not None}
     people = User.objects.filter(pk__in=numbers).only("pk", "username")
     names = {("user", str(person.pk)): person.get_username() for person in people}
-    for kind, (model, name_of) in CALLED.items():
-        if pks := {one.target for one in events if one.target_type == kind}:
-            found_now = model.objects.filter(pk__in=pks)
-            names |= {(kind, str(one.pk)): name_of(one) for one in found_now}
+    for kind, (model, get_name) in NAMED_TARGETS.items():
+        if pks := {event.target for event in events if event.target_type == kind}:
+            targets = model.objects.filter(pk__in=pks)
+            names |= {(kind, str(target.pk)): get_name(target) for target in targets}
     return names
 
 
@@ -81,23 +87,25 @@ def references_in(values: Mapping[str, Any]) -> list[tuple[str, str, int]]:
     These are the person a reviewer filtered by, the person a limit is for, and the person added to
     a group or removed from it.
     """
-    found = [("", name, values.get(name)) for name in ("added", "removed")]
+    references = [("", name, values.get(name)) for name in ("added", "removed")]
     for part, name in {"asked": "person", "before": "user", "after": "user"}.items():
         fields = values.get(part)
-        found.append((part, name, fields.get(name) if isinstance(fields, dict) else None))
-    return [(part, name, pk) for part, name, pk in found if type(pk) is int]
+        references.append((part, name, fields.get(name) if isinstance(fields, dict) else None))
+    return [(part, name, pk) for part, name, pk in references if type(pk) is int]
 
 
-def _people(typed: str) -> list[int]:
+def _find_person_ids(typed: str) -> list[int]:
     """Return the IDs of the people that a name can mean.
 
     That is the person with this login, or else a few whose names contain it. A number may also be
     the ID of a deleted account.
     """
     numbers = [int(typed)] if typed.isdecimal() and int(typed) <= MAX_BIGINT else []
-    if person := User.by_login(typed):
+    if person := User.find_by_login(typed):
         return [*numbers, person.pk]
-    return numbers or list(User.objects.filter(named(typed)).values_list("pk", flat=True)[:MOST])
+    return numbers or list(
+        User.objects.filter(build_name_condition(typed)).values_list("pk", flat=True)[:MAX_OPTIONS]
+    )
 
 
 def _midnight(day: date) -> datetime:

@@ -77,7 +77,7 @@ class EventSummary:
     @classmethod
     def of(cls, event: AuditEvent, names: Names) -> Self:
         detail = getattr(event, "detail", None)
-        values = _resolved(detail.values if detail else {}, names)
+        values = _resolve_people(detail.values if detail else {}, names)
         is_own = event.target_type == "user" and event.target == str(event.actor)
         return cls(
             number=event.sequence,
@@ -93,7 +93,7 @@ class EventSummary:
         )
 
 
-def words_of(action: str) -> str:
+def describe_action(action: str) -> str:
     words = ACTIONS[action]
     return words[0].upper() + words[1:]
 
@@ -143,11 +143,11 @@ def _item(event: AuditEvent) -> list[tuple[str, str]]:
     return [(kind.capitalize(), event.target)] if event.target else []
 
 
-def _person(pk: int, names: Names, known: object = None) -> str:
-    return names.get(("user", str(pk))) or str(known or f"person {pk}, erased")
+def _person(pk: int, names: Names, recorded_name: object = None) -> str:
+    return names.get(("user", str(pk))) or str(recorded_name or f"person {pk}, erased")
 
 
-def _resolved(values: Mapping[str, Any], names: Names) -> dict[str, Any]:
+def _resolve_people(values: Mapping[str, Any], names: Names) -> dict[str, Any]:
     """Return the detail with people's present names instead of their ids."""
     resolved = dict(values)
     for part, name, pk in references_in(values):
@@ -159,11 +159,11 @@ def _resolved(values: Mapping[str, Any], names: Names) -> dict[str, Any]:
 
 
 def _facts(values: Mapping[str, Any]) -> list[tuple[str, str]]:
-    known = {"actor", "about", "before", "after"}
+    own_parts = {"actor", "about", "before", "after"}
     return [
         (LABELS.get(name, name.replace("_", " ").capitalize()), _text(value))
         for name, value in values.items()
-        if name not in known
+        if name not in own_parts
     ]
 
 
@@ -183,7 +183,7 @@ def _fields(values: Any) -> dict[str, Any]:
 def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, list) and all(isinstance(one, str | int) for one in value):
+    if isinstance(value, list) and all(isinstance(element, str | int) for element in value):
         return ", ".join(map(str, value)) or "none"
     if value is None or value == "":
         return "none"

@@ -18,12 +18,12 @@ from chatapp.accounts.confirmation import ask_to_confirm, is_confirmed
 from chatapp.accounts.staff import administrators_only
 from chatapp.command_line import MANAGE
 from chatapp.models import AuditHead, User, audit
-from chatapp.models.audit.exporting import some_lines
-from chatapp.staff.audit.forms import FilterForm, actions_named
-from chatapp.staff.audit.queries import names_of, page_of
-from chatapp.staff.audit.summaries import EventSummary, words_of
-from chatapp.staff.pickers.queries import MOST, Option
-from chatapp.staff.pickers.views import options_page, typed
+from chatapp.models.audit.exporting import export_batch
+from chatapp.staff.audit.forms import FilterForm, find_actions
+from chatapp.staff.audit.queries import load_names, load_page
+from chatapp.staff.audit.summaries import EventSummary, describe_action
+from chatapp.staff.pickers.queries import MAX_OPTIONS, Option
+from chatapp.staff.pickers.views import get_typed_text, options_page
 
 MAX_CHECKED = 100_000  # events; more would keep the page waiting too long
 
@@ -32,20 +32,22 @@ MAX_CHECKED = 100_000  # events; more would keep the page waiting too long
 @administrators_only
 def log(request: HttpRequest) -> HttpResponse:
     form = FilterForm(request.GET)
-    events, has_more = page_of(form.parsed)
-    names = names_of(events)
+    events, has_more = load_page(form.criteria)
+    names = load_names(events)
     older = request.GET.copy()
     if has_more:
         older["before"] = str(events[-1].sequence)
     newest = request.GET.copy()
     is_first = newest.pop("before", None) is None
     summaries = [EventSummary.of(event, names) for event in events]
-    days = [(day, list(some)) for day, some in groupby(summaries, lambda one: one.at.date())]
+    days = [
+        (day, list(some)) for day, some in groupby(summaries, lambda summary: summary.at.date())
+    ]
     context = {
         "form": form,
         "days": days,
-        "problem": _problem_of(events),
-        "head": audit.head_now(),
+        "problem": _find_problem(events),
+        "head": audit.read_head(),
         "older": older.urlencode() if has_more else "",
         "newest": "" if is_first else newest.urlencode(),
         "is_first": is_first,
@@ -57,14 +59,16 @@ def log(request: HttpRequest) -> HttpResponse:
 @administrators_only
 def suggest_actions(request: HttpRequest) -> HttpResponse:
     """Suggest what the filter can name as an action."""
-    words = dict.fromkeys(words_of(one) for one in actions_named(typed(request)))
-    return options_page(request, [Option(one, one) for one in list(words)[:MOST]])
+    words = dict.fromkeys(
+        describe_action(action) for action in find_actions(get_typed_text(request))
+    )
+    return options_page(request, [Option(label, label) for label in list(words)[:MAX_OPTIONS]])
 
 
-def _problem_of(events: list[audit.AuditEvent]) -> str:
+def _find_problem(events: list[audit.AuditEvent]) -> str:
     """Return what is wrong with these events' checksums; "" if they are as they were written."""
     try:
-        audit.check_some(events)
+        audit.check_events(events)
     except audit.Broken as broken:
         return str(broken)
     return ""
@@ -108,7 +112,7 @@ def export(request: HttpRequest) -> HttpResponseBase:
 
 async def _lines(last: int) -> AsyncIterator[str]:
     after = 0
-    while some := await database_sync_to_async(some_lines)(after, last):
+    while some := await database_sync_to_async(export_batch)(after, last):
         for line in some:
             yield json.dumps(line, ensure_ascii=False) + "\n"
         after = some[-1]["sequence"]

@@ -15,20 +15,24 @@ IMMUTABLE = "public, max-age=31536000, immutable"
 
 @require_GET
 def accent(request: HttpRequest) -> HttpResponse:
-    branding = Installation.this().branding
+    branding = Installation.load().branding
     if not branding.accent:
         raise Http404("No accent colour is set.")
     rule = f":root{{--accent:light-dark({branding.accent},{branding.accent_dark})}}"
-    return _versioned(request, rule.encode(), "text/css; charset=utf-8", branding.accent_version)
+    return _build_response(
+        request, rule.encode(), "text/css; charset=utf-8", branding.accent_version
+    )
 
 
 @require_GET
 def logo(request: HttpRequest) -> HttpResponse:
-    found = get_object_or_404(Logo)
-    return _versioned(request, bytes(found.data), found.media_type, found.version)
+    stored_logo = get_object_or_404(Logo)
+    return _build_response(
+        request, bytes(stored_logo.data), stored_logo.media_type, stored_logo.version
+    )
 
 
-def _versioned(
+def _build_response(
     request: HttpRequest, content: bytes, content_type: str, version: str
 ) -> HttpResponse:
     is_current = request.GET.get("v") == version

@@ -76,7 +76,7 @@ class LimitForm(forms.Form):
         super().__init__(*arguments, **options)
         self.limit = limit or Limit()
         if limit and not self.is_bound:
-            self.initial = _fields_of(limit)
+            self.initial = _build_limit_initial(limit)
 
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or {}
@@ -90,7 +90,7 @@ class LimitForm(forms.Form):
         self._set_cap(data.get("amount"), data.get("measure"))
         return data
 
-    def kept(self) -> Limit:
+    def build_instance(self) -> Limit:
         """Return the limit with the entered values, unsaved."""
         data, limit = self.cleaned_data, self.limit
         whose = data["whose"]
@@ -160,7 +160,7 @@ class PriceForm(forms.Form):
             raise ValidationError("Enter a date in this century, for example 2026-11-22.")
         return datetime.combine(day, time(), calendar.zone())
 
-    def kept(self) -> Price:
+    def build_instance(self) -> Price:
         """Return the entered price, unsaved; amounts are nano-dollars per million tokens."""
         data = dict(self.cleaned_data)
         for name in FIGURES:
@@ -168,7 +168,7 @@ class PriceForm(forms.Form):
         return Price(source=Price.Source.ADMINISTRATOR, **data)
 
 
-def fields_of_price(price: Price) -> dict[str, Any]:
+def build_price_initial(price: Price) -> dict[str, Any]:
     """Return the initial values of the form for a stored price."""
     figures = {name: getattr(price, name) for name in FIGURES}
     return {
@@ -176,11 +176,14 @@ def fields_of_price(price: Price) -> dict[str, Any]:
         "model": price.model,
         "holds_from": price.holds_from.astimezone(calendar.zone()).date(),
         "context_tokens": price.context_tokens,
-        **{name: None if one is None else _in_dollars(one) for name, one in figures.items()},
+        **{
+            name: None if figure is None else _in_dollars(figure)
+            for name, figure in figures.items()
+        },
     }
 
 
-def _fields_of(limit: Limit) -> dict[str, Any]:
+def _build_limit_initial(limit: Limit) -> dict[str, Any]:
     """Return the initial values of the form for a stored limit."""
     money = limit.measure == Measure.MONEY
     whose = "each" if limit.is_each else "all"

@@ -26,24 +26,24 @@ class LimitUsage:
     unshown: int  # how many more people have used some of it
 
 
-def limits_shown() -> list[LimitUsage]:
+def load_limits() -> list[LimitUsage]:
     """Return every limit with its meters."""
     limits = Limit.objects.select_related("user", "group", "upstream").defer("upstream__api_key")
-    return [_shown(limit) for limit in limits]
+    return [_load_limit_usage(limit) for limit in limits]
 
 
-def _shown(limit: Limit) -> LimitUsage:
+def _load_limit_usage(limit: Limit) -> LimitUsage:
     accounts = BudgetAccount.objects.filter(limit=limit)
     if not limit.has_each_their_own:
         return LimitUsage(limit, [QuotaUsage.of(limit, accounts.filter(user=None).first())], 0)
     each = accounts.exclude(user=None).select_related("user")
     current = each.filter(Q(held__gt=0) | Q(since__gte=limit.begins(timezone.now())))
     fullest = current.order_by(-(F("spent") + F("held")), "pk")
-    meters = [QuotaUsage.of(limit, one, str(one.user)) for one in fullest[:MAX_PEOPLE]]
+    meters = [QuotaUsage.of(limit, account, str(account.user)) for account in fullest[:MAX_PEOPLE]]
     return LimitUsage(limit, meters, max(0, current.count() - len(meters)))
 
 
-def prices_shown() -> list[Price]:
+def load_prices() -> list[Price]:
     """Return every price an administrator set, and the newest price from each other source."""
     prices = Price.objects.select_related("upstream").defer("upstream__api_key")
     entered = prices.filter(source=Price.Source.ADMINISTRATOR)
@@ -51,9 +51,12 @@ def prices_shown() -> list[Price]:
         (price.upstream_id, price.model, price.source): price
         for price in prices.exclude(source=Price.Source.ADMINISTRATOR).order_by("holds_from", "pk")
     }
-    known = [one for one in newest.values() if one.is_known]
-    shown = [*entered, *sorted(known, key=lambda one: (one.upstream.name, one.model))]
-    return shown[:MAX_PRICES]
+    known_prices = [price for price in newest.values() if price.is_known]
+    listed_prices = [
+        *entered,
+        *sorted(known_prices, key=lambda price: (price.upstream.name, price.model)),
+    ]
+    return listed_prices[:MAX_PRICES]
 
 
 def models_without_price() -> list[tuple[Upstream, str, int]]:
@@ -73,25 +76,25 @@ def models_without_price() -> list[tuple[Upstream, str, int]]:
     return [
         (upstreams[pk], model, replies)
         for pk, model, replies in rows
-        if pk in upstreams and Price.holding(pk, model) is None
+        if pk in upstreams and Price.find(pk, model) is None
     ]
 
 
 @dataclass(frozen=True)
 class LimitPreview:
-    """Whom a limit would concern, and what they used of it in the previous calendar month."""
+    """The people whom a limit would concern, and their usage in the previous calendar month."""
 
     limit: Limit
     people: int
     total: int  # tokens or nano-dollars
-    most: list[tuple[str, int]]  # usernames with their usage, the highest first
+    top_people: list[tuple[str, int]]  # usernames with their usage, the highest first
 
     @property
     def is_of_tokens(self) -> bool:
         return self.limit.is_of_tokens
 
 
-def preview_of(limit: Limit) -> LimitPreview:
+def load_preview(limit: Limit) -> LimitPreview:
     """Return the preview of a limit that need not be stored."""
     people = User.objects.filter(is_active=True)
     if limit.user_id:
@@ -108,6 +111,6 @@ def preview_of(limit: Limit) -> LimitPreview:
     amount = Sum("cost" if limit.measure == Measure.MONEY else "total_tokens")
     by_person = used.order_by().values("user__username").annotate(amount=amount)
     rows = by_person.filter(amount__gt=0).order_by("-amount", "user__username")
-    most = [(row["user__username"], row["amount"]) for row in rows[:MOST_USED]]
+    top_people = [(row["user__username"], row["amount"]) for row in rows[:MOST_USED]]
     total = used.aggregate(amount=amount)["amount"] or 0
-    return LimitPreview(limit, people.count(), total, most)
+    return LimitPreview(limit, people.count(), total, top_people)

@@ -19,15 +19,15 @@ from chatapp.models.billing.person_usage import PersonUsage
 from chatapp.models.billing.quota_usage import quota_usages
 from chatapp.models.platform import calendar
 from chatapp.staff.limits import queries
-from chatapp.staff.limits.forms import LimitForm, PriceForm, fields_of_price
+from chatapp.staff.limits.forms import LimitForm, PriceForm, build_price_initial
 
 
 @require_GET
 @administrators_only
 def limits(request: HttpRequest) -> HttpResponse:
     context = {
-        "limits": queries.limits_shown(),
-        "prices": queries.prices_shown(),
+        "limits": queries.load_limits(),
+        "prices": queries.load_prices(),
         "unpriced": queries.models_without_price(),
         "zone": calendar.zone().key,
     }
@@ -44,7 +44,7 @@ def new_limit(request: HttpRequest) -> HttpResponse:
     form = LimitForm(request.POST or None, initial=initial)
     if form.is_valid():
         with transaction.atomic():
-            limit = form.kept()
+            limit = form.build_instance()
             limit.save()
             _record(request, "limit.added", limit, after=limit.as_record())
         messages.success(request, f"Limit added: {limit}.")
@@ -57,20 +57,20 @@ def new_limit(request: HttpRequest) -> HttpResponse:
 @confirmed_only
 def limit(request: HttpRequest, pk: int) -> HttpResponse:
     """Change a limit. Usage counted so far is kept unless what is counted, or for whom, changes."""
-    found = get_object_or_404(Limit, pk=pk)
-    before, counted = found.as_record(), found.counts
-    form = LimitForm(request.POST or None, limit=found)
+    stored_limit = get_object_or_404(Limit, pk=pk)
+    before, counted = stored_limit.as_record(), stored_limit.counts
+    form = LimitForm(request.POST or None, limit=stored_limit)
     if form.is_valid():
         with transaction.atomic():
-            changed = form.kept()
+            changed = form.build_instance()
             changed.save()
             if changed.counts != counted:
-                BudgetAccount.objects.remove_of(changed)
+                BudgetAccount.objects.remove_limit(changed)
             detail = _changes(before, changed.as_record())
             _record(request, "limit.changed", changed, **detail)
         messages.success(request, f"Limit changed: {changed}.")
         return redirect("limits")
-    return _limit_page(request, form, "Edit limit", "Save", removable=found)
+    return _limit_page(request, form, "Edit limit", "Save", removable=stored_limit)
 
 
 @require_GET
@@ -80,7 +80,9 @@ def preview_limit(request: HttpRequest) -> HttpResponse:
     form = LimitForm(request.GET)
     if not form.is_valid():
         return HttpResponse()
-    return render(request, "limits/_preview.html", {"shown": queries.preview_of(form.kept())})
+    return render(
+        request, "limits/_preview.html", {"shown": queries.load_preview(form.build_instance())}
+    )
 
 
 @require_POST
@@ -90,11 +92,11 @@ def remove_limit(request: HttpRequest, pk: int) -> HttpResponse:
     if not is_confirmed(request):
         return ask_to_confirm(reverse("limits"))
     with transaction.atomic():
-        found = get_object_or_404(Limit, pk=pk)
-        BudgetAccount.objects.remove_of(found)
-        _record(request, "limit.deleted", found, before=found.as_record())
-        description = str(found)
-        found.delete()
+        stored_limit = get_object_or_404(Limit, pk=pk)
+        BudgetAccount.objects.remove_limit(stored_limit)
+        _record(request, "limit.deleted", stored_limit, before=stored_limit.as_record())
+        description = str(stored_limit)
+        stored_limit.delete()
     messages.success(request, f"Limit removed: {description}.")
     return redirect("limits")
 
@@ -107,11 +109,11 @@ def new_price(request: HttpRequest) -> HttpResponse:
     form = PriceForm(request.POST or None, initial=initial)
     if form.is_valid():
         with transaction.atomic():
-            price = form.kept()
-            previous = Price.holding(price.upstream_id, price.model, price.holds_from)
+            price = form.build_instance()
+            previous = Price.find(price.upstream_id, price.model, price.holds_from)
             price.save()
-            before = previous and previous.as_set()
-            _record(request, "price.changed", price, before=before, after=price.as_set())
+            before = previous and previous.as_audit_record()
+            _record(request, "price.changed", price, before=before, after=price.as_audit_record())
         messages.success(request, f"Price added: {price}.")
         return redirect("limits")
     context = {"form": form, "title": "New price", "button": "Add price"}
@@ -123,14 +125,14 @@ def new_price(request: HttpRequest) -> HttpResponse:
 @confirmed_only
 def price(request: HttpRequest, pk: int) -> HttpResponse:
     """Change a price that an administrator set. Usage already booked keeps its cost."""
-    found = get_object_or_404(Price, pk=pk, source=Price.Source.ADMINISTRATOR)
-    form = PriceForm(request.POST or None, initial=fields_of_price(found))
+    stored_price = get_object_or_404(Price, pk=pk, source=Price.Source.ADMINISTRATOR)
+    form = PriceForm(request.POST or None, initial=build_price_initial(stored_price))
     if form.is_valid():
-        changed = form.kept()
-        changed.pk = found.pk
+        changed = form.build_instance()
+        changed.pk = stored_price.pk
         with transaction.atomic():
             changed.save(force_update=True)
-            detail = {"before": found.as_set(), "after": changed.as_set()}
+            detail = {"before": stored_price.as_audit_record(), "after": changed.as_audit_record()}
             _record(request, "price.changed", changed, **detail)
         messages.success(request, f"Price changed: {changed}.")
         return redirect("limits")
@@ -146,7 +148,7 @@ def remove_price(request: HttpRequest, pk: int) -> HttpResponse:
         return ask_to_confirm(reverse("limits"))
     with transaction.atomic():
         price = get_object_or_404(Price, pk=pk, source=Price.Source.ADMINISTRATOR)
-        _record(request, "price.changed", price, before=price.as_set())
+        _record(request, "price.changed", price, before=price.as_audit_record())
         description = str(price)
         price.delete()
     messages.success(request, f"Price removed: {description}.")

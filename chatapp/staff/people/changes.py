@@ -19,7 +19,7 @@ from chatapp.accounts import links
 from chatapp.accounts.confirmation import ask_to_confirm, is_confirmed
 from chatapp.accounts.second_factor import remove_second_factors
 from chatapp.accounts.staff import administrators_only
-from chatapp.chat.queries import uuid_of
+from chatapp.chat.queries import parse_uuid
 from chatapp.db.primary_keys import parse_pk
 from chatapp.db.retry import retry_on_integrity_error
 from chatapp.models import LegalHold, Refused, User
@@ -29,7 +29,7 @@ from chatapp.staff.people.forms import GroupsForm, HoldForm, NameForm, RolesForm
 from chatapp.staff.people.log import record
 from chatapp.staff.people.views import person_page
 
-Done = str | Callable[[], HttpResponse | str]
+ChangeResult = str | Callable[[], HttpResponse | str]
 
 ROLES = {
     "Administrator": "an administrator",
@@ -65,7 +65,7 @@ def change(request: HttpRequest, pk: int, what: str) -> HttpResponse:
     return answer
 
 
-def _name(request: HttpRequest, person: User) -> Done:
+def _change_name(request: HttpRequest, person: User) -> ChangeResult:
     form = NameForm(request.POST, instance=person)
     if not form.is_valid():
         return lambda: person_page(request, User.objects.get(pk=person.pk), name_form=form)
@@ -76,24 +76,24 @@ def _name(request: HttpRequest, person: User) -> Done:
     return "Saved."
 
 
-def _roles(request: HttpRequest, person: User) -> str:
+def _change_roles(request: HttpRequest, person: User) -> str:
     assert isinstance(request.user, User)
     form = RolesForm(request.POST)
     form.is_valid()  # always: it has only checkboxes
     before = person.roles
-    person.take_roles(**form.cleaned_data, given_by=request.user)
+    person.set_roles(**form.cleaned_data, given_by=request.user)
     record(request, "role.changed", person, before=before, after=person.roles)
-    return f"{person.username} is now {' and '.join(ROLES[one] for one in person.roles)}."
+    return f"{person.username} is now {' and '.join(ROLES[role] for role in person.roles)}."
 
 
-def _groups(request: HttpRequest, person: User) -> str:
+def _change_groups(request: HttpRequest, person: User) -> str:
     form = GroupsForm(request.POST)
     if not form.is_valid():
         raise Refused("That group is not there any more. Nothing was changed.")
     chosen: list[Group] = list(form.cleaned_data["groups"])
     before = sorted(group.name for group in person.groups.all())
     person.groups.set(chosen)
-    after = sorted(one.name for one in chosen)
+    after = sorted(group.name for group in chosen)
     record(request, "person.changed", person, before=before, after=after)
     return "Saved."
 
@@ -110,7 +110,7 @@ def _sign_out(request: HttpRequest, person: User) -> str:
 
 
 def _revoke_token(request: HttpRequest, person: User) -> str:
-    pk = uuid_of(request.POST.get("token", ""))
+    pk = parse_uuid(request.POST.get("token", ""))
     token = person.access_tokens.filter(pk=pk).first() if pk else None
     if token is None:
         raise Refused("That token is not there any more.")
@@ -119,7 +119,7 @@ def _revoke_token(request: HttpRequest, person: User) -> str:
     return "Revoked that token."
 
 
-def _reset_link(request: HttpRequest, person: User) -> Done:
+def _make_reset_link(request: HttpRequest, person: User) -> ChangeResult:
     if not person.is_active:
         raise Refused("This account is deactivated. Activate it first.")
     record(request, "password.link_made", person)
@@ -138,7 +138,7 @@ def _send_link(request: HttpRequest, person: User) -> HttpResponse | str:
     return render(request, "people/link.html", context)
 
 
-def _second_factor(request: HttpRequest, person: User) -> str:
+def _remove_second_factor(request: HttpRequest, person: User) -> str:
     """Remove a lost second factor; people remove their own on their Second factor page."""
     if person == request.user:
         raise Refused("Remove your own on your Second factor page.")
@@ -148,7 +148,7 @@ def _second_factor(request: HttpRequest, person: User) -> str:
     return f"{person.username} signs in with only a password until they add a second factor."
 
 
-def _active(request: HttpRequest, person: User) -> str:
+def _switch_active(request: HttpRequest, person: User) -> str:
     is_active = request.POST.get("active") == "on"
     if not is_active and User.leaves_no_administrator([person.pk]):
         raise Refused(LAST_ADMINISTRATOR)
@@ -159,13 +159,13 @@ def _active(request: HttpRequest, person: User) -> str:
     return f"{person.username} {done}."
 
 
-def _hold(request: HttpRequest, person: User) -> Done:
+def _begin_hold(request: HttpRequest, person: User) -> ChangeResult:
     assert isinstance(request.user, User)
     form = HoldForm(request.POST, person=person)
     if not form.is_valid():
         return lambda: person_page(request, person, hold_form=form)
-    wanted = form.cleaned_data
-    hold = LegalHold.begin(person, wanted["conversation"], wanted["reason"], request.user)
+    fields = form.cleaned_data
+    hold = LegalHold.begin(person, fields["conversation"], fields["reason"], request.user)
     record(request, "hold.set", hold.target, hold=hold.pk, reason=hold.reason)
     return "The legal hold is set: nothing under it can be erased."
 
@@ -180,16 +180,16 @@ def _end_hold(request: HttpRequest, person: User) -> str:
     return "The legal hold has ended."
 
 
-CHANGES: dict[str, Callable[[HttpRequest, User], Done]] = {
-    "name": _name,
-    "roles": _roles,
-    "groups": _groups,
+CHANGES: dict[str, Callable[[HttpRequest, User], ChangeResult]] = {
+    "name": _change_name,
+    "roles": _change_roles,
+    "groups": _change_groups,
     "sign-out": _sign_out,
     "revoke-token": _revoke_token,
-    "reset-link": _reset_link,
-    "second-factor": _second_factor,
-    "active": _active,
-    "hold": _hold,
+    "reset-link": _make_reset_link,
+    "second-factor": _remove_second_factor,
+    "active": _switch_active,
+    "hold": _begin_hold,
     "end-hold": _end_hold,
 }
 SECTIONS = {

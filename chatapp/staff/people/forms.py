@@ -57,7 +57,7 @@ class FilterForm(forms.Form):
         return not any(self.data.get(name) for name in self.fields)
 
     @property
-    def parsed(self) -> PeopleFilter:
+    def criteria(self) -> PeopleFilter:
         self.is_valid()
         data = self.cleaned_data
         group: Group | None = data.get("group")
@@ -88,7 +88,7 @@ class GroupsForm(forms.Form):
 
 
 class HoldForm(forms.Form):
-    """What to put under a legal hold, and why."""
+    """The form of a legal hold: what to hold, and why."""
 
     def __init__(self, *arguments: Any, person: User, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -116,24 +116,25 @@ class AddressesField(MultilineField):
     """
 
     def clean(self, value: Any) -> list[str]:
-        found: dict[str, str] = {}
+        addresses_by_key: dict[str, str] = {}
         for number, line in enumerate(super().clean(value).splitlines()):
             words = [word.strip("<>\"'()[]") for word in re.split(r"[\s,;]+", line)]
             addresses = [word for word in words if "@" in word]
             if any(words) and not addresses and number:
                 raise ValidationError(f"“{line.strip()[:80]}” isn't an email address.")
             for address in addresses:
-                found.setdefault(_checked(address).casefold(), address)
-        if value and value.strip() and not found:
+                addresses_by_key.setdefault(_check_address(address).casefold(), address)
+        if value and value.strip() and not addresses_by_key:
             raise ValidationError("Enter email addresses, such as ann@example.org.")
-        if len(found) > MAX_ADDRESSES:
+        if len(addresses_by_key) > MAX_ADDRESSES:
             raise ValidationError(
-                f"{len(found)} addresses are too many at once. Invite {MAX_ADDRESSES} at most."
+                f"{len(addresses_by_key)} addresses are too many at once. "
+                f"Invite {MAX_ADDRESSES} at most."
             )
-        return list(found.values())
+        return list(addresses_by_key.values())
 
 
-def _checked(address: str) -> str:
+def _check_address(address: str) -> str:
     try:
         validate_email(address)
     except ValidationError:
@@ -178,7 +179,9 @@ class InvitationForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def clean_addresses(self) -> list[str]:
         addresses: list[str] = self.cleaned_data["addresses"]
-        taken = [one for one in addresses if User.objects.filter(email__iexact=one).exists()]
+        taken = [
+            address for address in addresses if User.objects.filter(email__iexact=address).exists()
+        ]
         if taken:
             raise ValidationError(f"There is already an account with {', '.join(taken[:5])}.")
         return addresses
@@ -194,16 +197,16 @@ class InvitationForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def make(self, by: User) -> list[tuple[Invitation, str]]:
         """Save the invitations; return them with the secrets of their links."""
-        wanted = self.save(commit=False)
+        draft = self.save(commit=False)
         expires_at = timezone.now() + timedelta(days=self.cleaned_data["days"])
         made = []
         for address in self.cleaned_data["addresses"] or [""]:
             invitation = Invitation(
                 address=address,
-                administers=wanted.administers,
-                reviews=wanted.reviews,
-                group=wanted.group,
-                uses=wanted.uses,
+                administers=draft.administers,
+                reviews=draft.reviews,
+                group=draft.group,
+                uses=draft.uses,
                 made_by=by,
                 expires_at=expires_at,
             )
@@ -240,8 +243,8 @@ class ModelForm(forms.Form):
     field_order = ["model", "provider"]
 
 
-class GivenForm(forms.Form):
-    """Who may use an upstream, a model or a tool server."""
+class AccessRuleForm(forms.Form):
+    """The form of who may use an upstream, a model or a tool server."""
 
     to = forms.ChoiceField(
         label="Who may use it",
@@ -253,14 +256,14 @@ class GivenForm(forms.Form):
     )
 
     @property
-    def chosen(self) -> list[Group] | None:
+    def chosen_groups(self) -> list[Group] | None:
         """The groups that may use it, possibly none; None means everybody."""
         is_for_everybody = self.cleaned_data["to"] == "everybody"
         return None if is_for_everybody else list(self.cleaned_data["groups"])
 
 
 class AccessForm(forms.ModelForm):  # type: ignore[type-arg]
-    """Who may create an account, and whether staff must have a second factor."""
+    """The form of who may create an account, and whether staff must have a second factor."""
 
     class Meta:
         model = Installation

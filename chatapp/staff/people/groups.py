@@ -20,10 +20,10 @@ from chatapp.db.primary_keys import parse_pk
 from chatapp.db.retry import retry_on_integrity_error
 from chatapp.models import AccessRule, BudgetAccount, Limit, ToolServer, Upstream, User
 from chatapp.models.accounts.access_rules import EVERYBODY, MAX_MODEL_LENGTH
-from chatapp.staff.people.forms import GivenForm, GroupForm, MemberForm, ModelForm
+from chatapp.staff.people.forms import AccessRuleForm, GroupForm, MemberForm, ModelForm
 from chatapp.staff.people.log import record
 
-SHOWN = 200  # members on a group's page
+MAX_MEMBERS = 200  # members on a group's page
 ABOUT_UPSTREAM = "All models of this provider, except those with a rule of their own."
 ABOUT_MODEL = "One model of the provider {}. Its rule replaces the provider's."
 ABOUT_TOOLS = "The tools of this server. Models can call them for the people who may use it."
@@ -55,7 +55,7 @@ def groups(request: HttpRequest) -> HttpResponse:
     context = {
         "form": form,
         "groups": counted,
-        "things": list(_things()),
+        "things": list(_list_resources()),
         "model_form": ModelForm(),
     }
     return render(request, "people/groups.html", context)
@@ -66,26 +66,26 @@ def groups(request: HttpRequest) -> HttpResponse:
 @confirmed_only
 @retry_on_integrity_error
 def group(request: HttpRequest, pk: int) -> HttpResponse:
-    found = get_object_or_404(Group, pk=pk)
-    form = GroupForm(request.POST or None, instance=found)
+    current_group = get_object_or_404(Group, pk=pk)
+    form = GroupForm(request.POST or None, instance=current_group)
     if request.method == "POST" and form.is_valid():
         before = form.initial["name"]
         with transaction.atomic():
-            record(request, "group.changed", form.save(), before=before, after=found.name)
+            record(request, "group.changed", form.save(), before=before, after=current_group.name)
         messages.success(request, "Saved.")
         return redirect("group", pk)
     return _group_page(request, pk, form=form)
 
 
 def _group_page(request: HttpRequest, pk: int, **forms: Any) -> HttpResponse:
-    found = get_object_or_404(Group, pk=pk)
-    people = User.objects.filter(groups=found).order_by("username")
+    current_group = get_object_or_404(Group, pk=pk)
+    people = User.objects.filter(groups=current_group).order_by("username")
     context: dict[str, Any] = {
-        "group": found,
-        "people": people[:SHOWN],
+        "group": current_group,
+        "people": people[:MAX_MEMBERS],
         "count": people.count(),
-        "things": [_thing(rule) for rule in _rules().filter(groups=found)],
-        "form": GroupForm(instance=found),
+        "things": [_build_resource(rule) for rule in _load_rules().filter(groups=current_group)],
+        "form": GroupForm(instance=current_group),
         "member_form": MemberForm(),
         "model_form": ModelForm(),
     }
@@ -98,20 +98,20 @@ def member(request: HttpRequest, pk: int) -> HttpResponse:
     """Add somebody to a group, or remove them."""
     if not is_confirmed(request):
         return ask_to_confirm(reverse("group", args=[pk]))
-    found = get_object_or_404(Group, pk=pk)
+    current_group = get_object_or_404(Group, pk=pk)
     if "remove" in request.POST:
         if removed := parse_pk(request.POST["remove"]):
             with transaction.atomic():
-                found.user_set.remove(removed)
-                record(request, "group.changed", found, removed=removed)
+                current_group.user_set.remove(removed)
+                record(request, "group.changed", current_group, removed=removed)
         return redirect("group", pk)
     form = MemberForm(request.POST)
     if not form.is_valid():
         return _group_page(request, pk, member_form=form)
     added: User = form.cleaned_data["person"]
     with transaction.atomic():
-        found.user_set.add(added)
-        record(request, "group.changed", found, added=added.pk)
+        current_group.user_set.add(added)
+        record(request, "group.changed", current_group, added=added.pk)
     messages.success(request, f"{added.username} was added.")
     return redirect("group", pk)
 
@@ -120,24 +120,24 @@ def member(request: HttpRequest, pk: int) -> HttpResponse:
 @administrators_only
 @confirmed_only
 def delete(request: HttpRequest, pk: int) -> HttpResponse:
-    found = get_object_or_404(Group, pk=pk)
-    limits = Limit.objects.filter(group=found)
+    current_group = get_object_or_404(Group, pk=pk)
+    limits = Limit.objects.filter(group=current_group)
     if request.method == "POST":
         with transaction.atomic():
             for limit in limits:
-                BudgetAccount.objects.remove_of(limit)
+                BudgetAccount.objects.remove_limit(limit)
                 record(request, "limit.deleted", limit, before=limit.as_record())
-            record(request, "group.deleted", found)
-            found.delete()
-        messages.success(request, f"The group {found.name} was deleted.")
+            record(request, "group.deleted", current_group)
+            current_group.delete()
+        messages.success(request, f"The group {current_group.name} was deleted.")
         return redirect("groups")
-    context = {"group": found, "count": found.user_set.count(), "limits": limits}
+    context = {"group": current_group, "count": current_group.user_set.count(), "limits": limits}
     return render(request, "people/delete_group.html", context)
 
 
 @require_GET
 @administrators_only
-def given_model(request: HttpRequest) -> HttpResponse:
+def choose_model_access(request: HttpRequest) -> HttpResponse:
     """Go to the page of who may use a model; `?group=` is suggested there."""
     form = ModelForm(request.GET)
     if not form.is_valid():
@@ -152,22 +152,22 @@ def given_model(request: HttpRequest) -> HttpResponse:
 @administrators_only
 @confirmed_only
 @retry_on_integrity_error
-def given(request: HttpRequest, kind: str, pk: int) -> HttpResponse:
+def edit_access(request: HttpRequest, kind: str, pk: int) -> HttpResponse:
     """Set who may use an upstream, one of its models (`?model=`), or a tool server."""
-    target, context = _target(kind, pk, request.GET.get("model", "").strip())
+    target, context = _find_target(kind, pk, request.GET.get("model", "").strip())
     rule = AccessRule.objects.filter(**target).first()
     suggested = Group.objects.filter(pk=parse_pk(request.GET.get("group", "")))
     initial = {
         "to": "groups" if rule or suggested else "everybody",
         "groups": [*(rule.groups.all() if rule else ()), *suggested],
     }
-    before = AccessRule.objects.given_to(**target)
-    form = GivenForm(request.POST or None, initial=initial)
+    before = AccessRule.objects.list_group_names(**target)
+    form = AccessRuleForm(request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
         with transaction.atomic():
-            AccessRule.objects.give(form.chosen, **target)
+            AccessRule.objects.restrict_to(form.chosen_groups, **target)
             thing = target.get("tool_server") or target["upstream"]
-            after = AccessRule.objects.given_to(**target)
+            after = AccessRule.objects.list_group_names(**target)
             changed = {"model": target.get("model", ""), "before": before, "after": after}
             record(request, "access.changed", thing, **changed)
         messages.success(request, f"Saved who may use {context['name']}.")
@@ -175,7 +175,7 @@ def given(request: HttpRequest, kind: str, pk: int) -> HttpResponse:
     return render(request, "people/given.html", context | {"form": form})
 
 
-def _target(kind: str, pk: int, model: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def _find_target(kind: str, pk: int, model: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the target fields of an access rule, and the context of its page."""
     if kind == "tools":
         server = get_object_or_404(ToolServer, pk=pk)
@@ -192,27 +192,32 @@ def _target(kind: str, pk: int, model: str) -> tuple[dict[str, Any], dict[str, A
     }
 
 
-def _things() -> Iterator[Resource]:
+def _list_resources() -> Iterator[Resource]:
     """Yield all upstreams, each followed by its models that have a rule, then all tool servers."""
-    known: dict[tuple[int | None, str, int | None], Resource] = {
-        (rule.upstream_id, rule.model, rule.tool_server_id): _thing(rule) for rule in _rules()
+    resources_by_target: dict[tuple[int | None, str, int | None], Resource] = {
+        (rule.upstream_id, rule.model, rule.tool_server_id): _build_resource(rule)
+        for rule in _load_rules()
     }
     for upstream in Upstream.objects.all():
         whole = Resource(str(upstream), _path("upstream", upstream.pk), "Provider")
-        yield known.get((upstream.pk, "", None), whole)
-        yield from (one for (pk, model, _), one in known.items() if pk == upstream.pk and model)
+        yield resources_by_target.get((upstream.pk, "", None), whole)
+        yield from (
+            resource
+            for (pk, model, _), resource in resources_by_target.items()
+            if pk == upstream.pk and model
+        )
     for server in ToolServer.objects.all():
         default = Resource(str(server), _path("tools", server.pk), "Tool server")
-        yield known.get((None, "", server.pk), default)
+        yield resources_by_target.get((None, "", server.pk), default)
 
 
-def _rules() -> Any:
+def _load_rules() -> Any:
     rules = AccessRule.objects.select_related("upstream", "tool_server")
     return rules.prefetch_related("groups").order_by("upstream__name", "model")
 
 
-def _thing(rule: AccessRule) -> Resource:
-    whose = ", ".join(one.name for one in rule.groups.all()) or "Nobody"
+def _build_resource(rule: AccessRule) -> Resource:
+    whose = ", ".join(grantee.name for grantee in rule.groups.all()) or "Nobody"
     if rule.tool_server:
         path = _path("tools", rule.tool_server.pk)
         return Resource(rule.tool_server.name, path, "Tool server", whose)

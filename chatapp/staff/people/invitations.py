@@ -17,7 +17,7 @@ from chatapp.models.platform import branding
 from chatapp.staff.people.forms import AccessForm, InvitationForm
 from chatapp.staff.people.log import record
 
-SHOWN = 100  # the newest invitations
+MAX_INVITATIONS = 100  # the newest invitations
 
 
 @require_http_methods(["GET", "POST"])
@@ -33,20 +33,22 @@ def invitations(request: HttpRequest) -> HttpResponse:
             for invitation, _ in made:
                 group = invitation.group.name if invitation.group else None
                 record(request, "person.invited", invitation, roles=invitation.roles, group=group)
-        return _delivered(request, made)
-    newest = Invitation.objects.select_related("made_by", "group").order_by("-pk")[:SHOWN]
+        return _deliver_invitations(request, made)
+    newest = Invitation.objects.select_related("made_by", "group").order_by("-pk")[:MAX_INVITATIONS]
     context = {
         "form": form,
         "invitations": newest,
-        "installation": Installation.this(),
+        "installation": Installation.load(),
         "sends_mail": links.sends_mail(),
     }
     return render(request, "people/invitations.html", context)
 
 
-def _delivered(request: HttpRequest, made: Sequence[tuple[Invitation, str]]) -> HttpResponse:
+def _deliver_invitations(
+    request: HttpRequest, made: Sequence[tuple[Invitation, str]]
+) -> HttpResponse:
     """Send the links by email if possible, and show those that have to be shared otherwise."""
-    subject = f"You are invited to {branding.known().name}"
+    subject = f"You are invited to {branding.get_branding().name}"
     sent, to_share = [], []
     for invitation, token in made:
         link = links.absolute(request, reverse("accept-invitation", args=[token]))
@@ -79,7 +81,7 @@ def renew(request: HttpRequest, pk: int) -> HttpResponse:
     if not token:
         messages.error(request, "This invitation was used or revoked. Make a new one.")
         return redirect("invitations")
-    return _delivered(request, [(invitation, token)])
+    return _deliver_invitations(request, [(invitation, token)])
 
 
 @require_POST
@@ -99,7 +101,7 @@ def revoke(request: HttpRequest, pk: int) -> HttpResponse:
 @confirmed_only
 def access(request: HttpRequest) -> HttpResponse:
     """Set who may create an account, and whether staff must have a second factor."""
-    form = AccessForm(request.POST or None, instance=Installation.this())
+    form = AccessForm(request.POST or None, instance=Installation.load())
     if request.method == "POST" and form.is_valid():
         with transaction.atomic():
             after = {name: form.cleaned_data[name] for name in form.changed_data}

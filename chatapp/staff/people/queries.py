@@ -10,7 +10,7 @@ from django.template.defaultfilters import pluralize
 
 from chatapp.accounts.second_factor import FACTORS
 from chatapp.models import Invitation, LegalHold, User
-from chatapp.staff.pickers.queries import named
+from chatapp.staff.pickers.queries import build_name_condition
 
 PAGE = 50
 MAX_INVITED = 5  # shown below the list
@@ -35,32 +35,32 @@ class PeopleFilter:
 
     def people(self) -> QuerySet[User]:
         factors = Authenticator.objects.filter(user=OuterRef("pk"), type__in=FACTORS)
-        found = User.objects.order_by("username").prefetch_related("groups")
-        found = found.annotate(has_second_factor=Exists(factors))
-        found = found.filter(
-            named(self.words), ROLES.get(self.role, Q()), STATES.get(self.state, Q())
+        people = User.objects.order_by("username").prefetch_related("groups")
+        people = people.annotate(has_second_factor=Exists(factors))
+        people = people.filter(
+            build_name_condition(self.words), ROLES.get(self.role, Q()), STATES.get(self.state, Q())
         )
         if self.group is not None:
-            found = found.filter(groups=self.group)
-        return found.filter(username__gt=self.after) if self.after else found
+            people = people.filter(groups=self.group)
+        return people.filter(username__gt=self.after) if self.after else people
 
 
-def page_of(filters: PeopleFilter) -> tuple[list[User], bool]:
+def load_page(filters: PeopleFilter) -> tuple[list[User], bool]:
     """Return the people of one page, and whether there are more."""
-    found = list(filters.people()[: PAGE + 1])
-    return found[:PAGE], len(found) > PAGE
+    people = list(filters.people()[: PAGE + 1])
+    return people[:PAGE], len(people) > PAGE
 
 
 def open_invitations() -> list[Invitation]:
     """Return invitations that can still be used, the newest first."""
-    found = Invitation.objects.open().select_related("made_by").order_by("-pk")
-    return list(found[:MAX_INVITED])
+    invitations = Invitation.objects.open().select_related("made_by").order_by("-pk")
+    return list(invitations[:MAX_INVITED])
 
 
-def holds_of(person: User) -> list[LegalHold]:
+def load_holds(person: User) -> list[LegalHold]:
     """Return active holds first, then ended ones, each the newest first."""
-    found = person.legal_holds.select_related("set_by", "ended_by")
-    return list(found.order_by(F("ended_at").desc(nulls_first=True), "-pk")[:MAX_HOLDS])
+    holds = person.legal_holds.select_related("set_by", "ended_by")
+    return list(holds.order_by(F("ended_at").desc(nulls_first=True), "-pk")[:MAX_HOLDS])
 
 
 @dataclass(frozen=True)

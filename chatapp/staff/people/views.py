@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
-from chatapp.accounts.erasing import Belongings, LastAdministrator, erase
+from chatapp.accounts.erasing import LastAdministrator, OwnedRows, erase
 from chatapp.accounts.links import sends_mail
 from chatapp.accounts.staff import administrators_only, confirmed_only
 from chatapp.models import ReviewPolicy, User
@@ -19,21 +19,21 @@ from chatapp.models.billing.quota_usage import quota_usages
 from chatapp.models.policies.legal_holds import UnderLegalHold
 from chatapp.staff.people.forms import FilterForm, GroupsForm, HoldForm, NameForm
 from chatapp.staff.people.log import record
-from chatapp.staff.people.queries import SignIn, holds_of, open_invitations, page_of
+from chatapp.staff.people.queries import SignIn, load_holds, load_page, open_invitations
 
 
 @require_GET
 @administrators_only
 def people(request: HttpRequest) -> HttpResponse:
     form = FilterForm(request.GET)
-    filters = form.parsed
-    shown, has_more = page_of(filters)
+    filters = form.criteria
+    listed_people, has_more = load_page(filters)
     next_page = request.GET.copy()
     if has_more:
-        next_page["after"] = shown[-1].username
+        next_page["after"] = listed_people[-1].username
     context = {
         "form": form,
-        "people": shown,
+        "people": listed_people,
         "following": next_page.urlencode() if has_more else "",
         "invited": open_invitations() if form.is_unused else (),
     }
@@ -61,10 +61,10 @@ def person_page(request: HttpRequest, person: User, **forms: Any) -> HttpRespons
         "sign_in": SignIn.of(person),
         "meters": quota_usages(person),
         "used": PersonUsage.this_month(person),
-        "belongings": Belongings.of([person.pk]),
+        "belongings": OwnedRows.of([person.pk]),
         "policy": ReviewPolicy.now(),
         "hold_form": HoldForm(person=person),
-        "holds": holds_of(person),
+        "holds": load_holds(person),
     }
     return render(request, "people/person.html", context | forms)
 
@@ -94,7 +94,7 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
         return render(request, "people/erased.html", {"name": name, "report": report})
     context = {
         "person": person,
-        "belongings": Belongings.of([pk]),
+        "belongings": OwnedRows.of([pk]),
         "is_held": person.legal_holds.living().exists(),
     }
     return render(request, "people/delete.html", context)

@@ -10,7 +10,7 @@ from chatapp.models import User
 from chatapp.models.accounts.users import MAX_LOGIN_LENGTH
 from chatapp.staff.pickers.queries import people
 
-MOST_MEANT = 3  # people named in an error
+MAX_GUESSES = 3  # people named in an error
 
 
 class PickerInput(forms.TextInput):
@@ -40,9 +40,9 @@ class PersonField(forms.CharField):
         login = super().clean(value)
         if not login:
             return None
-        if person := User.by_login(login):
+        if person := User.find_by_login(login):
             return person
-        meant = " or ".join(one.value for one in people(login)[:MOST_MEANT])
+        meant = " or ".join(option.value for option in people(login)[:MAX_GUESSES])
         raise ValidationError(
             "Nobody has this username or email address."
             + (f" Did you mean {meant}?" if meant else "")

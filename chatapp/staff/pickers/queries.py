@@ -9,14 +9,14 @@ from django.template.defaultfilters import pluralize
 from chatapp import catalogue
 from chatapp.models import Upstream, User
 
-MOST = 8  # options of one answer
+MAX_OPTIONS = 8  # options of one answer
 MAX_WORDS = 8
 MAX_CHATS = 1000  # of one person, the newest, that are searched by date
 
 
 @dataclass(frozen=True)
 class Option:
-    """What the field gets, and how it is shown."""
+    """One option of a picker: the value that the field gets, and how it is shown."""
 
     value: str
     name: str
@@ -24,17 +24,17 @@ class Option:
     provider: int | None = None  # of a model
 
 
-def named(words: str) -> Q:
+def build_name_condition(words: str) -> Q:
     """Return a condition: each word is part of a person's username, names or address."""
-    found = Q()
+    condition = Q()
     for word in words.split()[:MAX_WORDS]:
-        found &= (
+        condition &= (
             Q(username__icontains=word)
             | Q(email__icontains=word)
             | Q(first_name__icontains=word)
             | Q(last_name__icontains=word)
         )
-    return found
+    return condition
 
 
 def people(words: str) -> list[Option]:
@@ -44,8 +44,10 @@ def people(words: str) -> list[Option]:
     rank = Case(
         When(username__iexact=words, then=Value(0)), When(begins, then=Value(1)), default=Value(2)
     )
-    found = User.objects.filter(named(words)).order_by(rank, "username")[:MOST]
-    return [Option(one.username, one.display_name, _about(one)) for one in found]
+    matches = User.objects.filter(build_name_condition(words)).order_by(rank, "username")[
+        :MAX_OPTIONS
+    ]
+    return [Option(person.username, person.display_name, _about(person)) for person in matches]
 
 
 def _about(person: User) -> str:
@@ -60,21 +62,25 @@ def _about(person: User) -> str:
 def models(words: str, provider: int | None = None) -> list[Option]:
     """Return the known models whose ID, name or provider has each of the words."""
     upstreams = Upstream.objects.order_by("name")
-    known = _models(upstreams.filter(pk=provider) if provider else upstreams)
-    wanted = words.casefold().split()[:MAX_WORDS]
-    found = [
-        one
-        for one in known
-        if all(word in f"{one.value} {one.name} {one.about}".casefold() for word in wanted)
+    options = _models(upstreams.filter(pk=provider) if provider else upstreams)
+    keywords = words.casefold().split()[:MAX_WORDS]
+    matches = [
+        option
+        for option in options
+        if all(
+            word in f"{option.value} {option.name} {option.about}".casefold() for word in keywords
+        )
     ]
     begin = words.casefold()
-    return sorted(found, key=lambda one: not one.value.casefold().startswith(begin))[:MOST]
+    return sorted(matches, key=lambda option: not option.value.casefold().startswith(begin))[
+        :MAX_OPTIONS
+    ]
 
 
 def _models(upstreams: Iterable[Upstream]) -> Iterator[Option]:
     for upstream in upstreams:
         for model in catalogue.known_models(upstream):
-            name = catalogue.name_of(upstream, model)
+            name = catalogue.get_display_name(upstream, model)
             about = upstream.name if name == model else f"{model}, {upstream.name}"
             yield Option(model, name, about, upstream.pk)
 
@@ -82,16 +88,16 @@ def _models(upstreams: Iterable[Upstream]) -> Iterator[Option]:
 def chats(person: User, words: str) -> list[Option]:
     """Return a person's chats by their dates and ID, the newest first, and never by their words."""
     rows = person.conversations.order_by("-created_at").values_list("pk", "created_at")
-    found = []
+    matches = []
     for pk, started_at in rows[:MAX_CHATS]:
         name = f"Chat of {started_at.day} {started_at:%b %Y %H:%M} UTC"
         if all(word in f"{name} {pk}".casefold() for word in words.casefold().split()):
-            found.append((pk, name))
-        if len(found) == MOST:
+            matches.append((pk, name))
+        if len(matches) == MAX_OPTIONS:
             break
-    counted = person.conversations.filter(pk__in=[pk for pk, _ in found])
+    counted = person.conversations.filter(pk__in=[pk for pk, _ in matches])
     messages = dict(counted.annotate(n=Count("messages")).values_list("pk", "n"))
     return [
         Option(str(pk), name, f"{messages[pk]} message{pluralize(messages[pk])}, {pk}")
-        for pk, name in found
+        for pk, name in matches
     ]

@@ -18,24 +18,24 @@ MAX_TYPED = 100  # characters
 @require_GET
 @administrators_only
 def people(request: HttpRequest) -> HttpResponse:
-    return options_page(request, queries.people(typed(request)))
+    return options_page(request, queries.people(get_typed_text(request)))
 
 
 @require_GET
 @administrators_only
 def models(request: HttpRequest) -> HttpResponse:
     provider = parse_pk(request.GET.get("provider", ""))
-    return options_page(request, queries.models(typed(request), provider))
+    return options_page(request, queries.models(get_typed_text(request), provider))
 
 
 @require_GET
 @administrators_only
 def chats(request: HttpRequest, pk: int) -> HttpResponse:
     person = get_object_or_404(User, pk=pk)
-    return options_page(request, queries.chats(person, typed(request)))
+    return options_page(request, queries.chats(person, get_typed_text(request)))
 
 
-def typed(request: HttpRequest) -> str:
+def get_typed_text(request: HttpRequest) -> str:
     return request.GET.get("q", "").replace("\0", "").strip()[:MAX_TYPED]
 
 

@@ -28,12 +28,18 @@ def policy(request: HttpRequest) -> HttpResponse:
     }
     form = PolicyForm(request.POST or None, initial=initial)
     if form.is_valid():
-        wanted = form.save(commit=False)
-        if not wanted.is_like(current):
-            wanted.set_by = request.user
+        new_policy = form.save(commit=False)
+        if not new_policy.is_like(current):
+            new_policy.set_by = request.user
             with transaction.atomic():
-                wanted.save()
-                record(request, "policy.changed", wanted, before=str(current), after=str(wanted))
+                new_policy.save()
+                record(
+                    request,
+                    "policy.changed",
+                    new_policy,
+                    before=str(current),
+                    after=str(new_policy),
+                )
             worker().policy_changed()
             messages.success(request, "Policy saved. It applies to chats started from now on.")
         return redirect(f"{reverse('policy')}#said")

@@ -25,17 +25,17 @@ from django.views.decorators.http import require_POST
 from chatapp.accounts.confirmation import ask_to_confirm, is_confirmed
 from chatapp.exports.formats.json_lines import json_lines
 from chatapp.exports.formats.usage import COLUMNS, usage_row
-from chatapp.exports.reading import Reading
-from chatapp.exports.streaming import streamed
+from chatapp.exports.reading import ChatReader
+from chatapp.exports.streaming import stream_pieces
 from chatapp.exports.zipped import Sink
 from chatapp.models import ReplyImage, Usage, User, audit
-from chatapp.sessions.validity import person_of
+from chatapp.sessions.validity import get_person
 from chatapp.staff.privacy.archived_account import archived_account
 from chatapp.staff.privacy.archived_files import (
     ArchivedFile,
     archived_files,
+    get_images,
     image_path,
-    images_of,
 )
 from chatapp.staff.privacy.archived_library import archived_library
 from chatapp.text.spreadsheets import csv_line
@@ -57,7 +57,7 @@ def archive(request: HttpRequest) -> HttpResponseBase:
         about = archived_account(request.user)
     name = f"chatapp-{timezone.now():%Y-%m-%d}.zip"
     return StreamingHttpResponse(
-        _zipped(request.session.session_key or "", request.user, about, conversations),
+        _stream_archive(request.session.session_key or "", request.user, about, conversations),
         content_type="application/zip",
         headers={
             "Content-Disposition": f'attachment; filename="{name}"',
@@ -67,7 +67,7 @@ def archive(request: HttpRequest) -> HttpResponseBase:
     )
 
 
-async def _zipped(
+async def _stream_archive(
     session_key: str, person: User, about: dict[str, Any], conversations: list[UUID]
 ) -> AsyncIterator[bytes]:
     """Yield the archive's bytes. Raises `NotSignedIn` once the session has ended.
@@ -79,18 +79,18 @@ async def _zipped(
         for name, content in about.items():
             archive.writestr(name, json.dumps(content, ensure_ascii=False, indent=2) + "\n")
         with archive.open("conversations.jsonl", "w", force_zip64=True) as file:
-            chats = Reading(person, conversations, with_deleted=True)
-            async for piece in streamed(json_lines(chats), session_key):
+            chats = ChatReader(person, conversations, with_deleted=True)
+            async for piece in stream_pieces(json_lines(chats), session_key):
                 await asyncio.to_thread(file.write, piece)
                 yield sink.drain()
         files, contents = await database_sync_to_async(archived_files)(person)
         archive.writestr("files.json", json.dumps(files, ensure_ascii=False, indent=2) + "\n")
         for content in contents:
-            await database_sync_to_async(person_of)(session_key)
-            async for _ in _added(archive, content):
+            await database_sync_to_async(get_person)(session_key)
+            async for _ in _add_file(archive, content):
                 yield sink.drain()
-        for pk in await database_sync_to_async(_keys_of_images)(person):
-            await database_sync_to_async(person_of)(session_key)
+        for pk in await database_sync_to_async(_load_image_keys)(person):
+            await database_sync_to_async(get_person)(session_key)
             for name, data in await database_sync_to_async(_image)(pk):
                 await asyncio.to_thread(archive.writestr, name, data, ZIP_STORED)
                 yield sink.drain()
@@ -101,7 +101,7 @@ async def _zipped(
                     yield sink.drain()
         with archive.open("usage.csv", "w", force_zip64=True) as file:
             file.write(csv_line((*COLUMNS[:-1], "cost_usd")))
-            keys = await database_sync_to_async(_keys_of_usage)(person)
+            keys = await database_sync_to_async(_load_usage_keys)(person)
             for start in range(0, len(keys), AT_ONCE):
                 chunk = keys[start : start + AT_ONCE]
                 rows = await database_sync_to_async(_usage)(chunk)
@@ -110,7 +110,7 @@ async def _zipped(
     yield sink.drain()
 
 
-async def _added(archive: ZipFile, content: ArchivedFile) -> AsyncIterator[None]:
+async def _add_file(archive: ZipFile, content: ArchivedFile) -> AsyncIterator[None]:
     """Add a file to the archive, a chunk per step; a lost one is left out."""
     chunks = content.chunks()
     try:
@@ -125,8 +125,8 @@ async def _added(archive: ZipFile, content: ArchivedFile) -> AsyncIterator[None]
             chunk = await asyncio.to_thread(next, chunks, b"")
 
 
-def _keys_of_images(person: User) -> list[int]:
-    return list(images_of(person).values_list("pk", flat=True))
+def _load_image_keys(person: User) -> list[int]:
+    return list(get_images(person).values_list("pk", flat=True))
 
 
 def _image(pk: int) -> list[tuple[str, bytes]]:
@@ -141,7 +141,7 @@ def _image(pk: int) -> list[tuple[str, bytes]]:
         return []
 
 
-def _keys_of_usage(person: User) -> list[UUID]:
+def _load_usage_keys(person: User) -> list[UUID]:
     return list(person.usage.order_by("booked_at").values_list("pk", flat=True))
 
 

@@ -17,9 +17,9 @@ def archived_account(person: User) -> dict[str, Any]:
     projects = person.projects.select_related("preset")
     return {
         "account.json": _account(person),
-        "projects.json": [_project(one) for one in projects],
-        "shared_links.json": [_shared_link(one) for one in SharedChat.objects.of(person)],
-        "imports.json": [_import(one) for one in person.imports.all()],
+        "projects.json": [_project(project) for project in projects],
+        "shared_links.json": [_shared_link(link) for link in SharedChat.objects.for_user(person)],
+        "imports.json": [_import(job) for job in person.imports.all()],
         "opened.json": list(_staff_accesses(person)),
     }
 
@@ -47,27 +47,29 @@ def _account(person: User) -> dict[str, Any]:
         "picture": _picture(person),
         "finishes_replies": person.finishes_replies,
         "memory": memory.values("about", "answers", "is_on").first(),
-        "organisation": [one.extra_data for one in SocialAccount.objects.filter(user=person)],
+        "organisation": [
+            identity.extra_data for identity in SocialAccount.objects.filter(user=person)
+        ],
         "devices": [
             {
-                "name": one.name,
-                "agent": one.agent,
-                "address": one.address,
-                "began_at": one.began_at.isoformat(),
-                "seen_at": one.seen_at.isoformat(),
+                "name": device.name,
+                "agent": device.agent,
+                "address": device.address,
+                "began_at": device.began_at.isoformat(),
+                "seen_at": device.seen_at.isoformat(),
             }
-            for one in person.devices.living()
+            for device in person.devices.living()
         ],
         "access_tokens": [
             {
-                "name": one.name,
-                "last_characters": one.last_characters,
-                "scopes": one.scopes,
-                "created_at": one.created_at.isoformat(),
-                "expires_at": _moment(one.expires_at),
-                "last_used_at": _moment(one.last_used_at),
+                "name": token.name,
+                "last_characters": token.last_characters,
+                "scopes": token.scopes,
+                "created_at": token.created_at.isoformat(),
+                "expires_at": _moment(token.expires_at),
+                "last_used_at": _moment(token.last_used_at),
             }
-            for one in person.access_tokens.all()
+            for token in person.access_tokens.all()
         ],
     }
 
@@ -80,8 +82,8 @@ def _project(project: Project) -> dict[str, Any]:
         "preset": project.preset.name if project.preset else None,
         "created_at": project.created_at.isoformat(),
         "members": [
-            {"person_or_group": one.name, "may_add": one.may_add}
-            for one in project.members.select_related("person", "group")
+            {"person_or_group": member.name, "may_add": member.may_add}
+            for member in project.members.select_related("person", "group")
         ],
     }
 

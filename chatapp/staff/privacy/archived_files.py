@@ -35,25 +35,25 @@ def archived_files(person: User) -> tuple[list[dict[str, object]], list[Archived
     records: list[dict[str, object]] = []
     contents: dict[int, ArchivedFile] = {}
     attached = person.attachments.with_media_type().select_related("file")
-    for one in attached.order_by("created_at", "position", "id"):
-        record = file_record(one) | _place(one)
-        if one.file:
-            content = ArchivedFile(_path(one), one.file.name)
-            record["path"] = contents.setdefault(one.file.pk, content).path
+    for attachment in attached.order_by("created_at", "position", "id"):
+        record = file_record(attachment) | _describe_attachment(attachment)
+        if attachment.file:
+            content = ArchivedFile(_path(attachment), attachment.file.name)
+            record["path"] = contents.setdefault(attachment.file.pk, content).path
         records.append(record)
-    of_presets = PresetFile.objects.owned_by(person).shown()
+    of_presets = PresetFile.objects.owned_by(person).for_display()
     for file in of_presets:
         content = ArchivedFile(_path(file), file.file.name)
         path = contents.setdefault(file.file_id, content).path
         records.append(_record(file) | {"path": path})
     records += [
-        image_record(one) | {"name": f"{one}.{_suffix(one)}", "path": image_path(one)}
-        for one in images_of(person)
+        image_record(image) | {"name": f"{image}.{_suffix(image)}", "path": image_path(image)}
+        for image in get_images(person)
     ]
     return records, list(contents.values())
 
 
-def images_of(person: User) -> "models.QuerySet[ReplyImage]":
+def get_images(person: User) -> "models.QuerySet[ReplyImage]":
     """Return the images of replies, without their bytes."""
     theirs = ReplyImage.objects.filter(message__conversation__user=person)
     return theirs.defer("data").order_by("pk")
@@ -82,7 +82,7 @@ def _record(file: PresetFile) -> dict[str, object]:
     }
 
 
-def _place(attachment: Attachment) -> dict[str, object]:
+def _describe_attachment(attachment: Attachment) -> dict[str, object]:
     keys = {"message": attachment.message_id, "draft_of": attachment.conversation_id}
     named: dict[str, object] = {name: str(key) for name, key in keys.items() if key}
     return named | {

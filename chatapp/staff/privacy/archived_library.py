@@ -8,8 +8,8 @@ from typing import Any
 
 from django.db import models
 
-from chatapp.library.formats import VERSION, format_of
-from chatapp.library.presets.formats import described
+from chatapp.library.formats import VERSION, name_format
+from chatapp.library.presets.formats import describe_content
 from chatapp.models import Preset, PresetVersion, PromptVersion, RememberedValues, SavedPrompt, User
 
 AT_ONCE = 100  # prompts or versions in memory
@@ -25,14 +25,14 @@ def archived_library(person: User) -> dict[str, Iterator[str]]:
     return {
         "prompts.json": _export(prompts, "prompts"),
         "prompt_versions.jsonl": map(partial(_version, "prompt"), _in_chunks(prompt_versions)),
-        "remembered.json": _remembered(person),
+        "remembered.json": _export_remembered(person),
         "presets.json": _export(presets, "presets"),
         "preset_versions.jsonl": map(partial(_version, "preset"), _in_chunks(preset_versions)),
     }
 
 
 def _export(own: "models.QuerySet[Any]", name: str) -> Iterator[str]:
-    yield f'{{"format": "{format_of(name)}", "version": {VERSION}, "{name}": [\n'
+    yield f'{{"format": "{name_format(name)}", "version": {VERSION}, "{name}": [\n'
     for number, item in enumerate(_in_chunks(own.prefetch_related("grants__group"))):
         comma = "," if number else ""
         yield comma + _line(_item(item))
@@ -61,25 +61,29 @@ def _version(kind: str, version: PromptVersion | PresetVersion) -> str:
     return _line(record)
 
 
-def _content(one: SavedPrompt | PromptVersion | Preset | PresetVersion) -> dict[str, Any]:
-    if isinstance(one, Preset | PresetVersion):
-        return described(one)
-    return {name: getattr(one, name) for name in SavedPrompt.CONTENT}
+def _content(version: SavedPrompt | PromptVersion | Preset | PresetVersion) -> dict[str, Any]:
+    if isinstance(version, Preset | PresetVersion):
+        return describe_content(version)
+    return {name: getattr(version, name) for name in SavedPrompt.CONTENT}
 
 
-def _remembered(person: User) -> Iterator[str]:
+def _export_remembered(person: User) -> Iterator[str]:
     records = [
-        {"prompt": str(one.prompt_id), "values": one.values, "used_at": one.used_at.isoformat()}
-        for one in RememberedValues.objects.filter(user=person)
+        {
+            "prompt": str(remembered_row.prompt_id),
+            "values": remembered_row.values,
+            "used_at": remembered_row.used_at.isoformat(),
+        }
+        for remembered_row in RememberedValues.objects.filter(user=person)
     ]
     yield json.dumps(records, ensure_ascii=False, indent=2) + "\n"
 
 
-def _in_chunks(found: "models.QuerySet[Any]") -> Iterator[Any]:
+def _in_chunks(rows: "models.QuerySet[Any]") -> Iterator[Any]:
     """Yield the rows. No query stays open in between: each step may have another connection."""
-    keys = list(found.values_list("pk", flat=True))
+    keys = list(rows.values_list("pk", flat=True))
     for start in range(0, len(keys), AT_ONCE):
-        yield from list(found.filter(pk__in=keys[start : start + AT_ONCE]))
+        yield from list(rows.filter(pk__in=keys[start : start + AT_ONCE]))
 
 
 def _line(record: dict[str, Any]) -> str:

@@ -14,7 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from chatapp.accounts.confirmation import ask_to_confirm, is_confirmed
-from chatapp.accounts.erasing import Belongings, LastAdministrator, erase
+from chatapp.accounts.erasing import LastAdministrator, OwnedRows, erase
 from chatapp.accounts.erasure_report import Report
 from chatapp.models import User, audit
 from chatapp.models.policies.legal_holds import UnderLegalHold
@@ -63,7 +63,7 @@ def erase_all(request: HttpRequest) -> HttpResponse:
             return render(request, "privacy/erased.html", {"report": report})
     context = {
         "form": form,
-        "belongings": Belongings.of([person.pk]),
+        "belongings": OwnedRows.of([person.pk]),
         "is_held": person.legal_holds.living().exists(),
     }
     return render(request, "privacy/erase.html", context)

@@ -1,5 +1,7 @@
-"""What staff opened of a person's chats and did with their account, from the audit log, the newest
-first."""
+"""Queries of the audit log for what staff opened of a person's chats and did with their account.
+
+The newest come first.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +11,7 @@ from uuid import UUID
 from django.db.models import Min, Q, QuerySet
 
 from chatapp.models import AuditEvent, Conversation, ReviewPolicy, User
-from chatapp.models.policies.review_policies import held_at
+from chatapp.models.policies.review_policies import find_policy_at
 
 READINGS: Mapping[str, str] = {
     "conversation.opened": "opened",
@@ -18,7 +20,7 @@ READINGS: Mapping[str, str] = {
     "file.opened": "viewed a file in",
     "reviewrule.matched": "tried a rule that would flag",
 }
-DOINGS: Mapping[str, str] = {
+ACCOUNT_CHANGES: Mapping[str, str] = {
     "password.link_made": "created a link to set a new password for your account",
     "password.changed": "set a new password for your account",
     "factor.removed": "removed your second factor",
@@ -51,33 +53,33 @@ def staff_accesses(person: User, before: int | None = None) -> tuple[list[StaffA
     events = _events(person)
     if before is not None:
         events = events.filter(sequence__lt=before)
-    found = list(events[: PAGE + 1])
-    return _looks(person, found[:PAGE]), len(found) > PAGE
+    page_events = list(events[: PAGE + 1])
+    return _build_accesses(person, page_events[:PAGE]), len(page_events) > PAGE
 
 
 def all_staff_accesses(person: User) -> list[StaffAccess]:
-    return _looks(person, list(_events(person)))
+    return _build_accesses(person, list(_events(person)))
 
 
 def _events(person: User) -> QuerySet[AuditEvent]:
-    events = AuditEvent.objects.filter(person=person.pk, action__in=[*READINGS, *DOINGS])
+    events = AuditEvent.objects.filter(person=person.pk, action__in=[*READINGS, *ACCOUNT_CHANGES])
     return events.exclude(actor=person.pk).select_related("detail").order_by("-sequence")
 
 
-def _looks(person: User, events: Sequence[AuditEvent]) -> list[StaffAccess]:
+def _build_accesses(person: User, events: Sequence[AuditEvent]) -> list[StaffAccess]:
     readers = User.objects.in_bulk({event.actor for event in events if event.actor is not None})
     read = {UUID(event.target) for event in events if event.action in READINGS}
-    kept = {str(pk): one for pk, one in person.conversations.kept().in_bulk(read).items()}
+    chats = {str(pk): chat for pk, chat in person.conversations.not_trashed().in_bulk(read).items()}
     hidden = _without_reader(person, events)
     return [
         StaffAccess(
             event.sequence,
             event.at,
             UNNAMED if event.sequence in hidden else _name(event.actor, readers),
-            READINGS.get(event.action) or DOINGS[event.action],
+            READINGS.get(event.action) or ACCOUNT_CHANGES[event.action],
             event.target,
             event.action in READINGS,
-            kept.get(event.target),
+            chats.get(event.target),
             _reason(event),
         )
         for event in events
@@ -101,19 +103,19 @@ def _without_reader(person: User, events: Sequence[AuditEvent]) -> set[int]:
         event.sequence
         for event in events
         if event.action in READINGS
-        and not held_at(timeline, begun.get(UUID(event.target), event.at)).names_reader
+        and not find_policy_at(timeline, begun.get(UUID(event.target), event.at)).names_reader
     }
 
 
-def _name(actor: int | None, known: Mapping[int, User]) -> str:
+def _name(actor: int | None, people: Mapping[int, User]) -> str:
     if actor is None:
         return "The server's terminal"
-    return known[actor].get_username() if actor in known else NOBODY_NOW
+    return people[actor].get_username() if actor in people else NOBODY_NOW
 
 
 @dataclass(frozen=True)
-class Lists:
-    """How often staff viewed the list of all chats, with their owners and costs."""
+class ListViewings:
+    """The count of staff's views of the list of all chats, with their owners and costs."""
 
     count: int  # at most `MAX_LISTS`
     last: datetime | None
@@ -123,18 +125,18 @@ class Lists:
         return self.count == MAX_LISTS
 
 
-def lists_since(person: User) -> Lists:
+def count_list_viewings(person: User) -> ListViewings:
     events = AuditEvent.objects.filter(action="conversations.listed", at__gte=person.date_joined)
     events = events.filter(~Q(actor=person.pk))
     newest = events.order_by("-sequence").values_list("at", flat=True)[:MAX_LISTS]
     times = list(newest)
-    return Lists(len(times), times[0] if times else None)
+    return ListViewings(len(times), times[0] if times else None)
 
 
-def policies_of(person: User) -> list[ReviewPolicy]:
+def load_policies(person: User) -> list[ReviewPolicy]:
     """Return the current policy, and the earlier ones that apply to chats the person still has."""
     present, *former = ReviewPolicy.timeline()
-    first = person.conversations.kept().aggregate(first=Min("created_at"))["first"]
+    first = person.conversations.not_trashed().aggregate(first=Min("created_at"))["first"]
     policies, until = [present], present.begins_at
     for policy in former:
         if first and first < until:

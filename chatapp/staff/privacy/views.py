@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET
 from chatapp.db.primary_keys import parse_pk
 from chatapp.models import Retention, ReviewRule, User
 from chatapp.models.conversations.folders import TRASH_DAYS
-from chatapp.models.library.file_sets import stored_bytes_of
+from chatapp.models.library.file_sets import sum_stored_bytes
 from chatapp.staff.privacy import queries
 
 
@@ -21,15 +21,15 @@ from chatapp.staff.privacy import queries
 def privacy(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)
     before = parse_pk(request.GET.get("before", ""))  # an event's sequence number
-    looks, has_older = queries.staff_accesses(request.user, before or None)
+    accesses, has_older = queries.staff_accesses(request.user, before or None)
     context = {
-        "looks": looks,
+        "looks": accesses,
         "has_older": has_older,
         "is_first": not before,
-        "lists": queries.lists_since(request.user),
+        "lists": queries.count_list_viewings(request.user),
         "reviewers": queries.reviewers(),
         "rules": ReviewRule.objects.filter(is_on=True).count(),
-        "policies": queries.policies_of(request.user),
+        "policies": queries.load_policies(request.user),
         "retention": Retention.now(),
         "trash_days": TRASH_DAYS,
         "file_sizes": _file_sizes(request.user),
@@ -43,5 +43,5 @@ def _file_sizes(person: User) -> list[str]:
 
     Sizes are written as in the refusal of an upload; Jinja's filter counts in thousands.
     """
-    used, allowed = stored_bytes_of(person), settings.CHATAPP_FILE_BYTES_PER_PERSON
+    used, allowed = sum_stored_bytes(person), settings.CHATAPP_FILE_BYTES_PER_PERSON
     return [filesizeformat(used), filesizeformat(allowed)] if used else []

@@ -35,19 +35,19 @@ class RetentionForm(forms.Form):
     )
 
     @property
-    def wanted(self) -> Retention:
+    def periods(self) -> Retention:
         """The entered periods. Only available if the form is valid."""
         return Retention(**{name: self.cleaned_data[name] for name in asdict(Retention())})
 
 
-def seal(previewed: Retention) -> str:
+def seal_preview(previewed: Retention) -> str:
     """Return a signed token that proves that a preview of these values was shown."""
     return signing.dumps(asdict(previewed), salt=SALT)
 
 
-def was_previewed(wanted: Retention, token: str) -> bool:
+def was_previewed(periods: Retention, token: str) -> bool:
     """Whether the token proves that exactly these values were previewed, within the last hour."""
     try:
-        return bool(signing.loads(token, salt=SALT, max_age=SEEN_SECONDS) == asdict(wanted))
+        return bool(signing.loads(token, salt=SALT, max_age=SEEN_SECONDS) == asdict(periods))
     except signing.BadSignature:
         return False

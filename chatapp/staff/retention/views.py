@@ -16,10 +16,10 @@ from django.views.decorators.http import require_http_methods
 from chatapp.accounts.staff import administrators_only, confirmed_only
 from chatapp.models import Retention
 from chatapp.staff.people.log import record
-from chatapp.staff.retention.forms import RetentionForm, seal, was_previewed
+from chatapp.staff.retention.forms import RetentionForm, seal_preview, was_previewed
 
-IS_SET = "Retention saved. Expired data is deleted at the next housekeeping, within an hour."
-LOOK_FIRST = "Nothing was changed yet. Review what would be deleted, then apply it."
+PERIODS_SAVED = "Retention saved. Expired data is deleted at the next housekeeping, within an hour."
+PREVIEW_FIRST = "Nothing was changed yet. Review what would be deleted, then apply it."
 
 
 @require_http_methods(["GET", "POST"])
@@ -30,29 +30,29 @@ def retention(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         form = RetentionForm(request.POST)
         if form.is_valid():
-            return _set(request, form)
+            return _save_periods(request, form)
     else:
         form = RetentionForm(request.GET or None, initial=asdict(current))
-    wanted = form.wanted if form.is_bound and form.is_valid() else None
+    periods = form.periods if form.is_bound and form.is_valid() else None
     context = {
         "form": form,
-        "wanted": wanted,
-        "preview": wanted and wanted.preview(),
-        "seal": wanted and seal(wanted),
+        "wanted": periods,
+        "preview": periods and periods.preview(),
+        "seal": periods and seal_preview(periods),
     }
     return render(request, "retention/retention.html", context)
 
 
-def _set(request: HttpRequest, form: RetentionForm) -> HttpResponse:
-    wanted = form.wanted
-    if not was_previewed(wanted, request.POST.get("seal", "")):
-        messages.info(request, LOOK_FIRST)
-        values = {name: value or "" for name, value in asdict(wanted).items()}
+def _save_periods(request: HttpRequest, form: RetentionForm) -> HttpResponse:
+    periods = form.periods
+    if not was_previewed(periods, request.POST.get("seal", "")):
+        messages.info(request, PREVIEW_FIRST)
+        values = {name: value or "" for name, value in asdict(periods).items()}
         return redirect(f"{reverse('retention')}?{urlencode(values)}")
     with transaction.atomic():
-        if wanted != (current := Retention.now()):
-            installation = wanted.store()
-            change = {"before": asdict(current), "after": asdict(wanted)}
+        if periods != (current := Retention.now()):
+            installation = periods.store()
+            change = {"before": asdict(current), "after": asdict(periods)}
             record(request, "retention.changed", installation, **change)
-    messages.success(request, IS_SET)
+    messages.success(request, PERIODS_SAVED)
     return redirect(f"{reverse('retention')}#said")

@@ -24,10 +24,10 @@ from chatapp.staff.review import decisions
 from chatapp.staff.review.decisions import Act
 from chatapp.staff.review.filters import FilterForm
 from chatapp.staff.review.pages import PAGE
-from chatapp.staff.review.unopened import ALL, ANSWER, OPENED, question, unopened_among
+from chatapp.staff.review.unopened import ALL, ANSWER, OPENED, find_unopened, render_question
 
-CHANGED = "someone else has changed it"
-NOT_HERE = "it no longer exists"
+CHANGED_MEANWHILE = "someone else has changed it"
+DELETED_MEANWHILE = "it no longer exists"
 NONE_TICKED = "Select chats first, with x or the mouse."
 
 Versions = Mapping[UUID, str]  # of the selected conversations' reviews, as the page had them
@@ -38,17 +38,19 @@ Versions = Mapping[UUID, str]  # of the selected conversations' reviews, as the 
 def bulk(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)
     try:
-        selected = _selected(request.POST.getlist("rows"))
-        act = _act(request.POST)
+        selected = _parse_selection(request.POST.getlist("rows"))
+        act = _parse_act(request.POST)
         if (
             request.POST["act"].startswith("verdict")
             and (answer := request.POST.get(ANSWER)) != ALL
         ):
-            unopened = unopened_among(selected, request.user)
+            unopened = find_unopened(selected, request.user)
             if unopened and answer != OPENED:
-                return question(request, len(unopened), len(selected), _list_address(request))
+                return render_question(
+                    request, len(unopened), len(selected), _list_address(request)
+                )
             selected = {pk: version for pk, version in selected.items() if pk not in unopened}
-        done, skipped = _do(act, selected, request.user)
+        done, skipped = _apply_act(act, selected, request.user)
     except Refused as refused:
         messages.error(request, str(refused))
     except IntegrityError:  # a label, or a conversation, was deleted at the same time
@@ -60,20 +62,20 @@ def bulk(request: HttpRequest) -> HttpResponse:
     return redirect(_list_address(request))
 
 
-def _selected(rows: Sequence[str]) -> Versions:
+def _parse_selection(rows: Sequence[str]) -> Versions:
     """Parse rows of the form "key version". Raises `Refused`."""
     try:
-        found = {UUID(pk): version for pk, _, version in (row.partition(" ") for row in rows)}
+        versions = {UUID(pk): version for pk, _, version in (row.partition(" ") for row in rows)}
     except ValueError:
         raise Refused("Nothing was changed: these aren't chats.") from None
-    if not found:
+    if not versions:
         raise Refused(NONE_TICKED)
-    if len(found) > PAGE:
+    if len(versions) > PAGE:
         raise Refused(f"Nothing was changed: select at most {PAGE} chats.")
-    return found
+    return versions
 
 
-def _act(sent: QueryDict) -> Act:
+def _parse_act(sent: QueryDict) -> Act:
     """Return the act that was chosen. Raises `Refused`."""
     chosen, _, value = sent.get("act", "").partition(" ")
     match chosen:
@@ -82,37 +84,37 @@ def _act(sent: QueryDict) -> Act:
         case "release":
             return decisions.release
         case "verdict":
-            return partial(decisions.decide, verdict=decisions.verdict_of(value))
+            return partial(decisions.decide, verdict=decisions.parse_verdict(value))
         case "label" | "unlabel":
             label = ReviewLabel.objects.filter(pk=parse_pk(sent.get("label", ""))).first()
             if not label:
                 raise Refused("Choose a label first.")
-            return partial(_with if chosen == "label" else _without, label=label)
+            return partial(_add_label if chosen == "label" else _remove_label, label=label)
     raise Refused("Nothing was changed: choose an action.")
 
 
-def _with(review: Review, _by: User, label: ReviewLabel) -> decisions.Done:
+def _add_label(review: Review, _by: User, label: ReviewLabel) -> decisions.ActResult:
     return decisions.label(review, [*review.labels.all(), label])
 
 
-def _without(review: Review, _by: User, label: ReviewLabel) -> decisions.Done:
-    return decisions.label(review, [one for one in review.labels.all() if one != label])
+def _remove_label(review: Review, _by: User, label: ReviewLabel) -> decisions.ActResult:
+    return decisions.label(review, [other for other in review.labels.all() if other != label])
 
 
 @transaction.atomic
-def _do(act: Act, selected: Versions, by: User) -> tuple[int, Counter[str]]:
+def _apply_act(act: Act, selected: Versions, by: User) -> tuple[int, Counter[str]]:
     """Return the number of conversations changed and, by reason, of those skipped."""
     skipped: Counter[str] = Counter()
     # Lock all conversations before recording the first event, which locks the log: decisions about
     # a single conversation take their locks in this order, too.
     existing = reviewable().filter(pk__in=list(selected)).order_by("pk")
-    found: list[Conversation] = list(existing.select_for_update(no_key=True, of=("self",)))
-    skipped[NOT_HERE] = len(selected) - len(found)
+    conversations: list[Conversation] = list(existing.select_for_update(no_key=True, of=("self",)))
+    skipped[DELETED_MEANWHILE] = len(selected) - len(conversations)
     done = []
-    for conversation in found:
-        review = Review.held(conversation.pk)
+    for conversation in conversations:
+        review = Review.get_for_update(conversation.pk)
         if str(review.version) != selected[conversation.pk]:
-            skipped[CHANGED] += 1
+            skipped[CHANGED_MEANWHILE] += 1
             continue
         try:
             done.append((conversation, *act(review, by)))

@@ -19,14 +19,14 @@ from chatapp.models import Feedback, Message, Review, ReviewSearch, User
 from chatapp.models.conversations.tool_names import HasCalled
 from chatapp.models.review import flags
 from chatapp.models.review.conversation_facets import (
-    day_of,
-    of_category,
-    of_ending,
-    of_feedback,
-    of_flag,
-    of_model,
-    of_tool,
-    of_upstream,
+    format_category_facet,
+    format_ending_facet,
+    format_feedback_facet,
+    format_flag_facet,
+    format_model_facet,
+    format_tool_facet,
+    format_upstream_facet,
+    get_utc_day,
 )
 from chatapp.models.review.readable import hides_names, is_reviewable, tells_names
 from chatapp.upstream.wire.reply import Ending
@@ -69,47 +69,47 @@ class ReviewFilter:
     claim: str = ""  # mine, other or nobody
     sample: int | None = None
     show: str = Show.ALL
-    fact: str = ""  # one more, without a condition that proves it
+    extra_facet: str = ""  # one more, without a condition that proves it
 
     @property
     def days(self) -> tuple[date, date]:
         """The first and last day on which a match can have been used."""
-        since = day_of(_midnight(self.since)) if self.since else date.min
-        return since, day_of(self._end) if self._end else date.max
+        since = get_utc_day(_midnight(self.since)) if self.since else date.min
+        return since, get_utc_day(self._end) if self._end else date.max
 
     @property
-    def facts(self) -> list[str]:
-        """The facts that every conversation with a matching reply or flag has."""
-        found = []
+    def facets(self) -> list[str]:
+        """The facets that every conversation with a matching reply or flag has."""
+        facets = []
         if self.flagged == flags.PERSON:
-            found.append(of_feedback(Feedback.Rating.DOWN))
+            facets.append(format_feedback_facet(Feedback.Rating.DOWN))
         elif self.flagged not in ("", flags.NONE):
-            found.append(of_flag("" if self.flagged == flags.ANY else self.flagged))
+            facets.append(format_flag_facet("" if self.flagged == flags.ANY else self.flagged))
         if self.category:
-            found.append(of_category(self.category))
+            facets.append(format_category_facet(self.category))
         if self.feedback in Feedback.Rating.values or self.feedback == "either":
-            found.append(of_feedback("" if self.feedback == "either" else self.feedback))
+            facets.append(format_feedback_facet("" if self.feedback == "either" else self.feedback))
         if self.ending not in ("", Ending.COMPLETE):
-            found.append(of_ending(self.ending))
+            facets.append(format_ending_facet(self.ending))
         if self.tool:
-            found.append(of_tool(self.tool))
+            facets.append(format_tool_facet(self.tool))
         if self.model:
-            found.append(of_model(self.model))
+            facets.append(format_model_facet(self.model))
         if self.upstream is not None:
-            found.append(of_upstream(self.upstream))
-        if self.fact and self.fact not in found:
-            found.append(self.fact)
-        return found
+            facets.append(format_upstream_facet(self.upstream))
+        if self.extra_facet and self.extra_facet not in facets:
+            facets.append(self.extra_facet)
+        return facets
 
     @cached_property
-    def searched(self) -> list[UUID]:
+    def search_results(self) -> list[UUID]:
         """The conversations found by the text search, which takes longest and so runs once.
 
         A conversation that was last used before a day was written before it, so `until` holds for
         its texts, too.
         """
         assert self.search
-        return self.search.found(self.person.pk if self.person else None, self._end)
+        return self.search.find_conversations(self.person.pk if self.person else None, self._end)
 
     @property
     def _end(self) -> datetime | None:
@@ -117,7 +117,7 @@ class ReviewFilter:
 
     @property
     def uses_sums(self) -> bool:
-        return any(one is not None for one in (self.replies, self.cost, self.characters))
+        return any(minimum is not None for minimum in (self.replies, self.cost, self.characters))
 
     def conversation_conditions(self) -> Iterator[Q]:
         if self.person:
@@ -148,7 +148,7 @@ class ReviewFilter:
 
     def sum_conditions(self) -> Iterator[Q]:
         if self.feedback == NONE:
-            yield ~Q(Exists(replies_of(OuterRef("pk")).filter(feedback__isnull=False)))
+            yield ~Q(Exists(get_replies(OuterRef("pk")).filter(feedback__isnull=False)))
         if self.replies is not None:
             yield Q(sums__replies__gte=self.replies)
         if self.cost is not None:
@@ -190,7 +190,7 @@ class ReviewFilter:
             yield ~Q(Exists(claimed))
 
 
-def replies_of(conversations: OuterRef | Collection[UUID]) -> QuerySet[Message]:
+def get_replies(conversations: OuterRef | Collection[UUID]) -> QuerySet[Message]:
     """Return the replies, except deleted ones, of the conversations with these keys."""
     of = (
         Q(conversation=conversations)

@@ -21,24 +21,24 @@ from chatapp.accounts.staff import reviewers_only
 from chatapp.db.primary_keys import parse_pk
 from chatapp.models import Conversation, Refused, Review, ReviewLabel, User, audit
 from chatapp.models.review.readable import reviewable
-from chatapp.sessions.idle_sessions import leave_unused
+from chatapp.sessions.idle_sessions import ignore_request
 from chatapp.staff.review import decisions
-from chatapp.staff.review.decisions import Done
+from chatapp.staff.review.decisions import ActResult
 from chatapp.staff.review.forms import NoteForm
-from chatapp.staff.review.history import last_acts_of
+from chatapp.staff.review.history import describe_last_acts
 from chatapp.staff.review.names import Names
 from chatapp.staff.review.reading import conversation_page
 from chatapp.staff.review.return_link import ReturnLink, back_to
-from chatapp.staff.review.unopened import ALL, ANSWER, question, unopened_among
+from chatapp.staff.review.unopened import ALL, ANSWER, find_unopened, render_question
 
-GONE = (
+DELETED_MEANWHILE = (
     "Nothing was saved, because something this refers to was just deleted. Check the page and try "
     "again."
 )
-Act = Callable[[HttpRequest, Review, User], Done]
+Act = Callable[[HttpRequest, Review, User], ActResult]
 
 
-def _deciding(
+def _decision_view(
     act: Act, then: Callable[[HttpRequest, UUID], HttpResponse] = back_to
 ) -> Callable[..., HttpResponseBase]:
     """Return the view for an act, which records the action and detail that the act returns.
@@ -55,18 +55,18 @@ def _deciding(
             with transaction.atomic():
                 # A concurrent deletion waits for this transaction, or this one for the deletion.
                 existing = reviewable().select_for_update(no_key=True, of=("self",))
-                found = get_object_or_404(existing, pk=pk)
-                review = Review.held(found.pk)
+                conversation = get_object_or_404(existing, pk=pk)
+                review = Review.get_for_update(conversation.pk)
                 _refuse_old_page(request, review, request.user)
                 action, detail = act(request, review, request.user)
-                audit.record(action, actor=request.user, about=found, detail=detail)
+                audit.record(action, actor=request.user, about=conversation, detail=detail)
         except Refused as refused:
             messages.error(request, str(refused))
             if typed := request.POST.get("text"):  # keep the text of a note
                 form = NoteForm(initial={"text": typed, "message": request.POST.get("message")})
                 return conversation_page(request, pk, form, HTTPStatus.CONFLICT)
         except IntegrityError:  # at commit: a label or a message is gone
-            messages.error(request, GONE)
+            messages.error(request, DELETED_MEANWHILE)
         else:
             return then(request, pk)
         return back_to(request, pk)
@@ -81,7 +81,7 @@ def _refuse_old_page(request: HttpRequest, review: Review, reviewer: User) -> No
         return
     missed = max(review.version - parse_pk(sent), 0)
     names = Names.of(review.conversation, reviewer, None)
-    recent = last_acts_of(review.conversation, names, missed)
+    recent = describe_last_acts(review.conversation, names, missed)
     changes = f" What changed: {recent}." if recent else ""
     raise Refused(
         f"Nothing was saved, because this chat's review has changed.{changes} Check the page and "
@@ -89,13 +89,13 @@ def _refuse_old_page(request: HttpRequest, review: Review, reviewer: User) -> No
     )
 
 
-@_deciding
-def claim(_request: HttpRequest, review: Review, by: User) -> Done:
+@_decision_view
+def claim(_request: HttpRequest, review: Review, by: User) -> ActResult:
     return decisions.claim(review, by)
 
 
-@_deciding
-def release(_request: HttpRequest, review: Review, by: User) -> Done:
+@_decision_view
+def release(_request: HttpRequest, review: Review, by: User) -> ActResult:
     return decisions.release(review, by)
 
 
@@ -104,17 +104,22 @@ def release(_request: HttpRequest, review: Review, by: User) -> Done:
 def verdict(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """Set the verdict, or remove it if it is the present one. Ask first if it was not opened."""
     assert isinstance(request.user, User)
-    given = request.POST.get("verdict", "")
-    is_set = given in Review.Verdict and not Review.objects.filter(pk=pk, verdict=given).exists()
-    if is_set and request.POST.get(ANSWER) != ALL and unopened_among([pk], request.user):
+    requested_verdict = request.POST.get("verdict", "")
+    is_set = (
+        requested_verdict in Review.Verdict
+        and not Review.objects.filter(pk=pk, verdict=requested_verdict).exists()
+    )
+    if is_set and request.POST.get(ANSWER) != ALL and find_unopened([pk], request.user):
         back = reverse("review-conversation", args=[pk]) + ReturnLink.of(request).query
-        return question(request, 1, 1, back)
-    return _deciding(_decide, _to_next)(request, pk)
+        return render_question(request, 1, 1, back)
+    return _decision_view(_decide, _to_next)(request, pk)
 
 
-def _decide(request: HttpRequest, review: Review, by: User) -> Done:
-    given = decisions.verdict_of(request.POST.get("verdict", ""))
-    return decisions.decide(review, by, "" if given == review.verdict else given)
+def _decide(request: HttpRequest, review: Review, by: User) -> ActResult:
+    requested_verdict = decisions.parse_verdict(request.POST.get("verdict", ""))
+    return decisions.decide(
+        review, by, "" if requested_verdict == review.verdict else requested_verdict
+    )
 
 
 def _to_next(request: HttpRequest, pk: UUID) -> HttpResponse:
@@ -125,19 +130,19 @@ def _to_next(request: HttpRequest, pk: UUID) -> HttpResponse:
         return back_to(request, pk)
     verdict = decided.review.get_verdict_display()
     messages.success(request, f"Saved: {verdict}. The chat is now under “Decided”.")
-    below, _ = link.neighbours_of(decided)
+    below, _ = link.find_neighbours(decided)
     return back_to(request, below) if below else redirect(link.list_address)
 
 
-@_deciding
-def labels(request: HttpRequest, review: Review, _by: User) -> Done:
+@_decision_view
+def labels(request: HttpRequest, review: Review, _by: User) -> ActResult:
     sent = list(map(parse_pk, request.POST.getlist("labels")))
     chosen = ReviewLabel.objects.filter(pk__in=sent)
     return decisions.label(review, chosen)
 
 
-@_deciding
-def note(request: HttpRequest, review: Review, by: User) -> Done:
+@_decision_view
+def note(request: HttpRequest, review: Review, by: User) -> ActResult:
     form = NoteForm(request.POST)
     if not form.is_valid():
         raise Refused(form.refusal)
@@ -154,9 +159,13 @@ def note(request: HttpRequest, review: Review, by: User) -> Done:
 def changes(request: HttpRequest, pk: UUID) -> JsonResponse:
     """Return in words the last change since a version of the review; {"told": ""} if none."""
     assert isinstance(request.user, User)
-    leave_unused(request)
-    found = get_object_or_404(reviewable(), pk=pk)
-    review = Review.objects.filter(pk=found.pk).first()
+    ignore_request(request)
+    conversation = get_object_or_404(reviewable(), pk=pk)
+    review = Review.objects.filter(pk=conversation.pk).first()
     is_same = request.GET.get("version") == str(review.version if review else 0)
-    act = "" if is_same else last_acts_of(found, Names.of(found, request.user, None), 1)
+    act = (
+        ""
+        if is_same
+        else describe_last_acts(conversation, Names.of(conversation, request.user, None), 1)
+    )
     return JsonResponse({"told": act and f"{act}. Reload to see it."})

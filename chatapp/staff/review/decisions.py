@@ -1,4 +1,4 @@
-"""What a reviewer can do about one conversation.
+"""The decisions of a reviewer about one conversation.
 
 Each function changes the review, which the caller has locked, and returns the audit log's action
 and detail, which the caller records.
@@ -10,21 +10,21 @@ from chatapp.models import Refused, Review, ReviewLabel, User
 from chatapp.staff.review.names import Names
 
 Detail = dict[str, object]
-Done = tuple[str, Detail]
-Act = Callable[[Review, User], Done]
+ActResult = tuple[str, Detail]
+Act = Callable[[Review, User], ActResult]
 
 
-def claim(review: Review, by: User) -> Done:
+def claim(review: Review, by: User) -> ActResult:
     review.claim(by, Names.of(review.conversation, by, None).reader)
     return "review.claimed", {}
 
 
-def release(review: Review, by: User) -> Done:
+def release(review: Review, by: User) -> ActResult:
     review.release(by)
     return "review.released", {}
 
 
-def decide(review: Review, by: User, verdict: str) -> Done:
+def decide(review: Review, by: User, verdict: str) -> ActResult:
     """Set the verdict; "" removes it."""
     before = review.verdict
     review.decide(verdict, by)
@@ -34,15 +34,15 @@ def decide(review: Review, by: User, verdict: str) -> Done:
     return "review.decided", detail
 
 
-def label(review: Review, labels: Iterable[ReviewLabel]) -> Done:
+def label(review: Review, labels: Iterable[ReviewLabel]) -> ActResult:
     """Replace the review's labels with these."""
-    before = [one.name for one in review.labels.all()]
+    before = [review_label.name for review_label in review.labels.all()]
     review.label(labels)
-    after = [one.name for one in review.labels.all()]
+    after = [review_label.name for review_label in review.labels.all()]
     return "review.labelled", {"before": {"labels": before}, "after": {"labels": after}}
 
 
-def verdict_of(sent: str) -> str:
+def parse_verdict(sent: str) -> str:
     """Return the verdict. Raises `Refused` if it is unknown."""
     if sent not in Review.Verdict.values:
         raise Refused("That verdict doesn't exist. Choose one of those on the page.")

@@ -23,14 +23,14 @@ from django.views.decorators.http import require_GET
 from chatapp.accounts.staff import reviewers_only
 from chatapp.models import User, audit
 from chatapp.models.billing.prices import DOLLAR
-from chatapp.sessions.validity import person_of
+from chatapp.sessions.validity import get_person
 from chatapp.staff.review.filters import FilterForm
 from chatapp.staff.review.matches import Matches
 from chatapp.staff.review.names import Names
-from chatapp.staff.review.pages import page_of
+from chatapp.staff.review.pages import load_page_keys
 from chatapp.staff.review.positions import ReviewPosition
-from chatapp.staff.review.queue import Queue, found_by
-from chatapp.staff.review.rows import Row, rows_of
+from chatapp.staff.review.queue import Queue, find_matches
+from chatapp.staff.review.rows import Row, load_rows
 from chatapp.text.spreadsheets import no_formula
 
 COLUMNS = (
@@ -39,7 +39,7 @@ COLUMNS = (
     *("flagged_by", "characters", "decided_unopened"),
 )
 TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl"}
-Named = Callable[[Names], str]
+NameGetter = Callable[[Names], str]
 
 
 @require_GET
@@ -50,20 +50,20 @@ def export(request: HttpRequest) -> HttpResponseBase:
     form = FilterForm(request.GET, reviewer=request.user)
     kind = request.GET.get("format")
     if kind not in TYPES or not form.is_valid():
-        return redirect(f"{reverse('review')}?{urlencode(form.sent)}")
+        return redirect(f"{reverse('review')}?{urlencode(form.sent_fields)}")
     is_pseudonymous = "pseudonyms" in request.GET
     with transaction.atomic():
         detail = {
-            "asked": form.recorded,
+            "asked": form.audit_filters,
             "format": kind,
             "people": "pseudonyms" if is_pseudonymous else "names",
         }
         audit.record("conversations.exported", actor=request.user, detail=detail)
-    named: Named = attrgetter("pseudonym" if is_pseudonymous else "whose")
-    write = csv_of if kind == "csv" else json_of
+    get_name: NameGetter = attrgetter("pseudonym" if is_pseudonymous else "whose")
+    write = format_csv if kind == "csv" else format_json
     name = f"review-{timezone.now():%Y-%m-%d}.{kind}"
     return StreamingHttpResponse(
-        _lines(found_by(form.parsed), request.session.session_key or "", named, write),
+        _lines(find_matches(form.criteria), request.session.session_key or "", get_name, write),
         content_type=TYPES[kind],
         headers={
             "Content-Disposition": f'attachment; filename="{name}"',
@@ -75,7 +75,7 @@ def export(request: HttpRequest) -> HttpResponseBase:
 async def _lines(
     matches: Matches | Queue,
     session_key: str,
-    named: Named,
+    get_name: NameGetter,
     write: Callable[[dict[str, object]], str],
 ) -> AsyncIterator[str]:
     """Yield the file's lines.
@@ -83,31 +83,31 @@ async def _lines(
     Raises `PermissionDenied` once the person is no longer a reviewer: the broken connection shows
     that the file is incomplete.
     """
-    if write is csv_of:
+    if write is format_csv:
         yield _csv_line(COLUMNS)
     position: ReviewPosition | None = None
     while True:
-        rows, position = await database_sync_to_async(_some)(matches, position, session_key)
+        rows, position = await database_sync_to_async(_load_batch)(matches, position, session_key)
         for row in rows:
-            yield write(_facts(row, named))
+            yield write(_build_record(row, get_name))
         if position is None:
             return
 
 
-def _some(
+def _load_batch(
     matches: Matches | Queue, position: ReviewPosition | None, session_key: str
 ) -> tuple[list[Row], ReviewPosition | None]:
-    if not person_of(session_key).reviews:
+    if not get_person(session_key).reviews:
         raise PermissionDenied("This page is for reviewers.")
-    keys, following = page_of(matches, position)
-    return rows_of(keys, matches.wanted.reviewer), following
+    keys, following = load_page_keys(matches, position)
+    return load_rows(keys, matches.criteria.reviewer), following
 
 
-def _facts(row: Row, named: Named) -> dict[str, object]:
+def _build_record(row: Row, get_name: NameGetter) -> dict[str, object]:
     decided_at = row.review.decided_at if row.review else None
     values = (
         str(row.pk),
-        named(row.names),
+        get_name(row.names),
         row.begun.isoformat(),
         row.used.isoformat(),
         row.replies,
@@ -128,12 +128,12 @@ def _facts(row: Row, named: Named) -> dict[str, object]:
     return dict(zip(COLUMNS, values, strict=True))
 
 
-def json_of(facts: dict[str, object]) -> str:
-    return json.dumps(facts, ensure_ascii=False) + "\n"
+def format_json(record: dict[str, object]) -> str:
+    return json.dumps(record, ensure_ascii=False) + "\n"
 
 
-def csv_of(facts: dict[str, object]) -> str:
-    return _csv_line(map(_cell, facts.values()))
+def format_csv(record: dict[str, object]) -> str:
+    return _csv_line(map(_cell, record.values()))
 
 
 def _cell(value: object) -> object:

@@ -22,10 +22,10 @@ from chatapp.models import (
     Upstream,
     User,
 )
-from chatapp.models.accounts.pseudonyms import by_pseudonym
+from chatapp.models.accounts.pseudonyms import find_by_pseudonym
 from chatapp.models.billing.prices import DOLLAR
 from chatapp.models.review import flags
-from chatapp.models.review.conversation_facets import called_tools
+from chatapp.models.review.conversation_facets import list_called_tools
 from chatapp.rendering.fragments.tool_names import readable_name
 from chatapp.staff.review.criteria import NONE, ReviewFilter, Show
 from chatapp.staff.review.positions import ReviewPosition
@@ -38,16 +38,16 @@ ANY = ("", "Any")
 DAY = forms.DateInput(attrs={"type": "date"})
 LAST_DAY = date(9998, 12, 31)  # so that there is a next day
 COMMON = ("person", "since", "until", "model", "flagged", "feedback", "verdict", "label")
-NOT_OF_A_FILTER = {"after"}
+NON_FILTER_FIELDS = {"after"}
 KEYS = "group", "upstream", "label", "sample"  # fields passed on as primary keys
-MOST_TOOLS = 1000
+MAX_TOOLS = 1000
 SEARCH_IS_OVER = "This search has expired. Show all chats and search again."
 
 
 def _models() -> list[tuple[str, str]]:
     """Return choices: the models that anyone has used."""
     used = MonthlyUsage.objects.exclude(model="").order_by("model")
-    return [ANY, *((one, one) for one in used.values_list("model", flat=True).distinct())]
+    return [ANY, *((model, model) for model in used.values_list("model", flat=True).distinct())]
 
 
 def tools_to_choose() -> dict[str, str]:
@@ -55,7 +55,7 @@ def tools_to_choose() -> dict[str, str]:
 
     Names of another form are left out: a model may have made them up of what a chat says.
     """
-    names = called_tools(MOST_TOOLS)
+    names = list_called_tools(MAX_TOOLS)
     servers = set(ToolServer.objects.values_list("name", flat=True)) if names else ()
     titles = shared_registry().titles()
     return {
@@ -121,7 +121,7 @@ class FilterForm(forms.Form):
     )
     ending = forms.ChoiceField(
         required=False,
-        choices=[ANY, *((one.value, one.label) for one in Ending)],
+        choices=[ANY, *((ending_choice.value, ending_choice.label) for ending_choice in Ending)],
     )
     category = forms.CharField(
         label="Moderation category",
@@ -190,11 +190,11 @@ class FilterForm(forms.Form):
         name = self.cleaned_data["person"]
         if not name:
             return None
-        hidden = by_pseudonym(name)
+        hidden = find_by_pseudonym(name)
         self._is_pseudonym = hidden is not None
-        if not (found := hidden or User.by_login(name)):
+        if not (person := hidden or User.find_by_login(name)):
             raise ValidationError("No one has this name. Enter it as the list shows it.")
-        return found
+        return person
 
     def clean_until(self) -> date | None:
         until: date | None = self.cleaned_data["until"]
@@ -206,36 +206,36 @@ class FilterForm(forms.Form):
 
     def clean_search(self) -> ReviewSearch | None:
         key = self.cleaned_data["search"]
-        if key and not (found := ReviewSearch.living(self.reviewer, key)):
+        if key and not (search := ReviewSearch.find_active(self.reviewer, key)):
             raise ValidationError(SEARCH_IS_OVER)
-        return found if key else None
+        return search if key else None
 
     def clean_after(self) -> ReviewPosition | None:
         try:
-            return ReviewPosition.read(text) if (text := self.cleaned_data["after"]) else None
+            return ReviewPosition.parse(text) if (text := self.cleaned_data["after"]) else None
         except ValueError:
             raise ValidationError("That page doesn't exist. Start with the newest chats.") from None
 
     def clean(self) -> dict[str, Any]:
-        wanted = self.cleaned_data
-        since, until = wanted.get("since"), wanted.get("until")
+        fields = self.cleaned_data
+        since, until = fields.get("since"), fields.get("until")
         if since and until and since > until:
             self.add_error("until", "This is before “Last used from”.")
-        return wanted
+        return fields
 
     @property
-    def parsed(self) -> ReviewFilter:
+    def criteria(self) -> ReviewFilter:
         """The filter; only if the form is valid."""
-        wanted = {
+        values = {
             name: getattr(value, "pk", value) if name in KEYS else value
             for name, value in self.cleaned_data.items()
-            if name not in NOT_OF_A_FILTER and value not in (None, "")
+            if name not in NON_FILTER_FIELDS and value not in (None, "")
         }
-        wanted["show"] = self.shown
-        return ReviewFilter(self.reviewer, by_pseudonym=self._is_pseudonym, **wanted)
+        values["show"] = self.selected_list
+        return ReviewFilter(self.reviewer, by_pseudonym=self._is_pseudonym, **values)
 
     @property
-    def shown(self) -> Show:
+    def selected_list(self) -> Show:
         """The list that is shown. An address with filters only means all chats."""
         if named := self.data.get("show"):
             return Show(named) if named in Show else Show.ALL
@@ -244,55 +244,55 @@ class FilterForm(forms.Form):
 
     @property
     def position(self) -> ReviewPosition | None:
-        found: ReviewPosition | None = self.cleaned_data["after"]
-        return found
+        position: ReviewPosition | None = self.cleaned_data["after"]
+        return position
 
     @property
-    def sent(self) -> dict[str, str]:
+    def sent_fields(self) -> dict[str, str]:
         """The filter's fields that are not empty, as typed."""
         return {
             name: self.data[name]
             for name in self.fields
-            if name not in NOT_OF_A_FILTER and self.data.get(name)
+            if name not in NON_FILTER_FIELDS and self.data.get(name)
         }
 
     @property
     def is_filtered(self) -> bool:
-        return bool(self.sent.keys() - {"show"})
+        return bool(self.sent_fields.keys() - {"show"})
 
     @property
-    def listed(self) -> dict[str, str]:
-        """`sent`, or the name of the list if it has no filter: the query of its address."""
-        return self.sent or {"show": self.shown}
+    def list_query(self) -> dict[str, str]:
+        """`sent_fields`, or the name of the list if it has no filter: the query of its address."""
+        return self.sent_fields or {"show": self.selected_list}
 
     @property
-    def kept(self) -> dict[str, str]:
-        """`sent` as views and samples store it.
+    def saved_filters(self) -> dict[str, str]:
+        """`sent_fields` as views and samples store them.
 
         A person is stored by username, however they were typed, so that `forget_name` finds it. A
         text search is left out: it expires soon and had a reason of its own.
         """
-        filters = {name: value for name, value in self.sent.items() if name != "search"}
-        if person := self._named:
+        filters = {name: value for name, value in self.sent_fields.items() if name != "search"}
+        if person := self._named_person:
             filters["person"] = person.get_username()
         return filters
 
     @property
-    def recorded(self) -> dict[str, object]:
-        """`sent` as the audit log stores it: a person by primary key, None if there is no such
-        person, so that the log names nobody who is erased."""
-        person = self._named
-        filters: dict[str, object] = {**self.sent}
+    def audit_filters(self) -> dict[str, object]:
+        """`sent_fields` as the audit log stores them: a person by primary key, None if there is no
+        such person, so that the log names nobody who is erased."""
+        person = self._named_person
+        filters: dict[str, object] = {**self.sent_fields}
         if "person" in filters and not self._is_pseudonym:
             filters["person"] = person.pk if person else None
         return filters
 
     @property
-    def _named(self) -> User | None:
+    def _named_person(self) -> User | None:
         """The person who was typed by a name, not by a pseudonym."""
         self.is_valid()
-        found: User | None = self.cleaned_data.get("person")
-        return None if self._is_pseudonym else found
+        person: User | None = self.cleaned_data.get("person")
+        return None if self._is_pseudonym else person
 
     @property
     def common(self) -> Sequence[BoundField]:
@@ -308,4 +308,4 @@ class FilterForm(forms.Form):
 
     @property
     def asks_for_less_common(self) -> bool:
-        return any(one.errors for one in self.less_common)
+        return any(field.errors for field in self.less_common)

@@ -21,15 +21,17 @@ MAX_KEPT = 100  # filters
 
 def record_listing(request: HttpRequest, form: FilterForm) -> None:
     assert isinstance(request.user, User)
-    asked = form.recorded or {"show": form.shown}
-    digest = sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+    filters = form.audit_filters or {"show": form.selected_list}
+    digest = sha256(json.dumps(filters, sort_keys=True).encode()).hexdigest()
     now = int(time.time())
     listed: dict[str, int] = {
-        one: at for one, at in request.session.get(KEY, {}).items() if now - at < SECONDS
+        recorded_digest: at
+        for recorded_digest, at in request.session.get(KEY, {}).items()
+        if now - at < SECONDS
     }
     if digest in listed:
         return
     with transaction.atomic():
-        audit.record("conversations.listed", actor=request.user, detail={"asked": asked})
+        audit.record("conversations.listed", actor=request.user, detail={"asked": filters})
     newest = [*listed.items(), (digest, now)][-MAX_KEPT:]
     request.session[KEY] = dict(newest)

@@ -6,14 +6,14 @@ from django.views.decorators.http import require_GET
 
 from chatapp.accounts.staff import reviewers_only
 from chatapp.models import Review, ReviewLabel, ReviewView, User
-from chatapp.staff.review.chips import chips_of
+from chatapp.staff.review.chips import build_chips
 from chatapp.staff.review.criteria import Show
 from chatapp.staff.review.filters import FilterForm
 from chatapp.staff.review.listings import record_listing
-from chatapp.staff.review.pages import page_of
-from chatapp.staff.review.queue import found_by
-from chatapp.staff.review.return_link import query_of
-from chatapp.staff.review.rows import Row, rows_of
+from chatapp.staff.review.pages import load_page_keys
+from chatapp.staff.review.queue import find_matches
+from chatapp.staff.review.return_link import build_query
+from chatapp.staff.review.rows import Row, load_rows
 
 
 @require_GET
@@ -25,23 +25,23 @@ def conversations(request: HttpRequest) -> HttpResponse:
     following = None
     if form.is_valid():
         record_listing(request, form)
-        keys, following = page_of(found_by(form.parsed), form.position)
-        rows = rows_of(keys, request.user)
+        keys, following = load_page_keys(find_matches(form.criteria), form.position)
+        rows = load_rows(keys, request.user)
     context = {
         "form": form,
         "rows": rows,
         "lists": Show.choices,
-        "shown": form.shown,
-        "sent": form.listed,
+        "shown": form.selected_list,
+        "sent": form.list_query,
         "is_filtered": form.is_filtered,
-        "chips": list(chips_of(form)),
-        "return_query": query_of(form) if form.is_valid() else "",
+        "chips": list(build_chips(form)),
+        "return_query": build_query(form) if form.is_valid() else "",
         "following": following,
         "search": form.is_valid() and form.cleaned_data["search"],
         "is_first": "after" not in request.GET,
         "labels": ReviewLabel.objects.all(),
         "verdicts": Review.Verdict.choices,
-        "views": ReviewView.of(request.user),
+        "views": ReviewView.for_user(request.user),
         "sample": form.is_valid() and form.cleaned_data["sample"],
     }
     return render(request, "review/list.html", context)

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from chatapp.models import Conversation, Opening, ReviewPolicy, User
 from chatapp.models.accounts.pseudonyms import IN_EXPORTS, IN_REVIEWS, pseudonym
-from chatapp.models.policies.review_policies import held_at
+from chatapp.models.policies.review_policies import find_policy_at
 
 NOBODY_NOW = "Someone whose account was deleted"
 UNNAMED = "A reviewer"
@@ -36,7 +36,7 @@ class Names:
         reviewer: User,
         is_revealed: bool = False,
     ) -> "Names":
-        policy, is_own = held_at(timeline, begun), owner == reviewer
+        policy, is_own = find_policy_at(timeline, begun), owner == reviewer
         hides_owner = policy.hides_names and not is_own and not is_revealed
         return cls(owner, reviewer, hides_owner, is_own and not policy.names_reader)
 

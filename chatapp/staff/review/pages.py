@@ -11,7 +11,7 @@ from chatapp.models import Conversation
 from chatapp.staff.review.criteria import ReviewFilter
 from chatapp.staff.review.matches import Matches
 from chatapp.staff.review.positions import ReviewPosition
-from chatapp.staff.review.queue import Queue, found_by
+from chatapp.staff.review.queue import Queue, find_matches
 
 PAGE = 50
 NEIGHBOUR_BATCH = 8  # candidates read to find one neighbour
@@ -23,31 +23,31 @@ _PLAN_FOR_FEW_ROWS = (
 Neighbours = tuple[UUID | None, UUID | None]
 
 
-def page_of(
+def load_page_keys(
     matches: Matches | Queue, after: ReviewPosition | None
 ) -> tuple[list[UUID], ReviewPosition | None]:
     """Return the keys of a page, and the position of the last one if there are more, else None."""
-    with _planned_for_few_rows():
-        found = list(islice(matches.positions(after), PAGE + 1))
-    shown = found[:PAGE]
-    return [one.pk for one in shown], shown[-1] if len(found) > PAGE else None
+    with _plan_for_few_rows():
+        positions = list(islice(matches.positions(after), PAGE + 1))
+    page = positions[:PAGE]
+    return [position.pk for position in page], page[-1] if len(positions) > PAGE else None
 
 
-def neighbours_of(conversation: Conversation, wanted: ReviewFilter) -> Neighbours:
+def find_neighbours(conversation: Conversation, criteria: ReviewFilter) -> Neighbours:
     """Return the keys of the conversations below and above one in the list of a filter.
 
     `conversation` itself need not match, or no longer.
     """
-    matches = found_by(wanted)
-    with _planned_for_few_rows():
-        position = matches.position_of(conversation)
+    matches = find_matches(criteria)
+    with _plan_for_few_rows():
+        position = matches.get_position(conversation)
         below = next(matches.positions(position, count=NEIGHBOUR_BATCH), None)
         above = next(matches.positions(position, count=NEIGHBOUR_BATCH, upwards=True), None)
     return (below.pk if below else None), (above.pk if above else None)
 
 
 @contextmanager
-def _planned_for_few_rows() -> Iterator[None]:
+def _plan_for_few_rows() -> Iterator[None]:
     """Keep PostgreSQL from preparing for a long query: no JIT, parallel workers or table scans.
 
     It overestimates these queries, since it does not expect the limit to end them early, and the

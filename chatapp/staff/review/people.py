@@ -16,8 +16,8 @@ MAX_NAMES = 8
 def people(request: HttpRequest) -> JsonResponse:
     """Return the people whose name contains `q` and who have a chat that shows it to reviewers."""
     assert isinstance(request.user, User)
-    shown = reviewable().filter(tells_names() | Q(user=request.user), user=OuterRef("pk"))
+    visible_chats = reviewable().filter(tells_names() | Q(user=request.user), user=OuterRef("pk"))
     typed = request.GET.get("q", "").strip().replace("\0", "")
-    found = User.objects.filter(Exists(shown.order_by()), username__icontains=typed)
-    names = found.order_by("username").values_list("username", flat=True)
+    matches = User.objects.filter(Exists(visible_chats.order_by()), username__icontains=typed)
+    names = matches.order_by("username").values_list("username", flat=True)
     return JsonResponse({"people": list(names[:MAX_NAMES]) if typed else []})

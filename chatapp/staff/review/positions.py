@@ -24,7 +24,7 @@ class ReviewPosition:
         return f"{self.used.isoformat()}/{self.pk}/{self.urgency}"
 
     @classmethod
-    def read(cls, text: str) -> "ReviewPosition":
+    def parse(cls, text: str) -> "ReviewPosition":
         """Parse the text form. Raises `ValueError` if it is not valid."""
         used, pk, urgency = (*text.split("/"), "0")[:3]
         if urgency not in map(str, range(len(URGENCIES))):

@@ -22,20 +22,20 @@ from chatapp.models.review.readable import is_reviewable
 from chatapp.staff.review.criteria import ReviewFilter, Show
 from chatapp.staff.review.matches import FIRST_BATCH, Matches
 from chatapp.staff.review.positions import ReviewPosition
-from chatapp.staff.review.reasons import URGENCIES, has_any, urgency_of
+from chatapp.staff.review.reasons import URGENCIES, find_urgency, has_any
 
 
 class Queue:
-    def __init__(self, wanted: ReviewFilter) -> None:
-        self.wanted = wanted
+    def __init__(self, criteria: ReviewFilter) -> None:
+        self.criteria = criteria
 
     def conversations(self) -> QuerySet[Conversation]:
         """Return all of them, last used first."""
-        return Matches(self.wanted).conversations().filter(has_any(chain(*URGENCIES)))
+        return Matches(self.criteria).conversations().filter(has_any(chain(*URGENCIES)))
 
-    def position_of(self, conversation: Conversation) -> ReviewPosition:
+    def get_position(self, conversation: Conversation) -> ReviewPosition:
         used = conversation.updated_at
-        return ReviewPosition(used, conversation.pk, urgency_of(conversation))
+        return ReviewPosition(used, conversation.pk, find_urgency(conversation))
 
     def positions(
         self, after: ReviewPosition | None, *, count: int = 0, upwards: bool = False
@@ -45,52 +45,58 @@ class Queue:
         urgencies = range(first, -1, -1) if upwards else range(first, len(URGENCIES))
         for urgency in urgencies:
             begin = after if urgency == first else None
-            yield from self._positions_of(urgency, begin, count, upwards)
+            yield from self._find_positions(urgency, begin, count, upwards)
 
-    def _positions_of(
+    def _find_positions(
         self, urgency: int, after: ReviewPosition | None, count: int, upwards: bool
     ) -> Iterator[ReviewPosition]:
         each = (
-            Matches(replace(self.wanted, fact=reason.fact)).positions(
+            Matches(replace(self.criteria, extra_facet=reason.facet)).positions(
                 after, count=count, upwards=upwards
             )
             for reason in URGENCIES[urgency]
         )
         merged = merge(*each, key=attrgetter("used", "pk"), reverse=not upwards)
-        candidates = (one for one, _ in groupby(merged))  # one may have several reasons
+        candidates = (position for position, _ in groupby(merged))  # one may have several reasons
         while batch := list(islice(candidates, count or FIRST_BATCH)):
-            proven = _with_urgency(urgency, [one.pk for one in batch])
-            yield from (replace(one, urgency=urgency) for one in batch if one.pk in proven)
+            urgent_keys = _with_urgency(urgency, [position.pk for position in batch])
+            yield from (
+                replace(position, urgency=urgency)
+                for position in batch
+                if position.pk in urgent_keys
+            )
             count *= 2
 
 
 def _with_urgency(urgency: int, keys: Collection[UUID]) -> Collection[UUID]:
     """Return those of the conversations that have a reason of this urgency, and no greater one."""
-    found = Conversation.objects.filter(
+    conversations = Conversation.objects.filter(
         KeyIn(keys),
         has_any(URGENCIES[urgency], keys),
         ~has_any(chain(*URGENCIES[:urgency]), keys),
     )
-    return set(found.order_by().values_list("pk", flat=True))
+    return set(conversations.order_by().values_list("pk", flat=True))
 
 
-def found_by(wanted: ReviewFilter) -> Matches | Queue:
-    return Queue(wanted) if wanted.show == Show.QUEUE else Matches(wanted)
+def find_matches(criteria: ReviewFilter) -> Matches | Queue:
+    return Queue(criteria) if criteria.show == Show.QUEUE else Matches(criteria)
 
 
-def count_waiting(most: int) -> int:
-    """Return the length of the unfiltered queue, counted up to `most`."""
+def count_waiting(limit: int) -> int:
+    """Return the length of the unfiltered queue, counted up to `limit`."""
     policies = tuple((policy.begins_at, policy.scope) for policy in ReviewPolicy.timeline())
-    return _waiting(policies, most).count()
+    return _build_waiting_query(policies, limit).count()
 
 
 @lru_cache(maxsize=1)
-def _waiting(_policies: tuple[tuple[datetime, str], ...], most: int) -> Query[Conversation]:
+def _build_waiting_query(
+    _policies: tuple[tuple[datetime, str], ...], limit: int
+) -> Query[Conversation]:
     """Return the query, prepared until the policy changes: it saves 20,000 calls of each page."""
-    facts = [reason.fact for reason in chain(*URGENCIES)]
-    candidates = ConversationFacet.objects.filter(fact__in=facts).values("conversation")
+    facets = [reason.facet for reason in chain(*URGENCIES)]
+    candidates = ConversationFacet.objects.filter(fact__in=facets).values("conversation")
     decided = Review.objects.filter(pk=OuterRef("pk")).exclude(verdict="")
     waiting = Conversation.objects.filter(
         ~Q(Exists(decided)), is_reviewable(), has_any(chain(*URGENCIES)), pk__in=candidates
     )
-    return Query(lambda: waiting.only("pk").order_by()[:most])
+    return Query(lambda: waiting.only("pk").order_by()[:limit])

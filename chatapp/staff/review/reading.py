@@ -26,14 +26,14 @@ from chatapp.models import (
     audit,
 )
 from chatapp.models.conversations.messages import load_shown_files
-from chatapp.models.review.flags import rules_by_message
+from chatapp.models.review.flags import load_rules_by_message
 from chatapp.models.review.readable import reviewable
 from chatapp.rendering import fragments, pool
 from chatapp.staff.review.forms import NoteForm, OpeningForm, RevealForm
-from chatapp.staff.review.history import MAX_STEPS, history_of
+from chatapp.staff.review.history import MAX_STEPS, load_history
 from chatapp.staff.review.names import Names
 from chatapp.staff.review.return_link import ReturnLink, back_to
-from chatapp.staff.review.rows import rows_of
+from chatapp.staff.review.rows import load_rows
 
 
 @require_GET
@@ -46,23 +46,23 @@ def conversation_page(
     request: HttpRequest, pk: UUID, note_form: NoteForm, status: int = 200
 ) -> HttpResponse:
     assert isinstance(request.user, User)
-    found = get_object_or_404(reviewable().with_usage(), pk=pk)
-    opening = Opening.living(request.user, found)
-    row = next(iter(rows_of([found.pk], request.user)), None)
+    chat = get_object_or_404(reviewable().with_usage(), pk=pk)
+    opening = Opening.living(request.user, chat)
+    row = next(iter(load_rows([chat.pk], request.user)), None)
     if row is None:
         raise Http404("It was just deleted.")
-    names = Names.of(found, request.user, opening)
+    names = Names.of(chat, request.user, opening)
     return_link = ReturnLink.of(request)
-    below, above = return_link.neighbours_of(found)
-    existing = found.messages.filter(deleted_at=None)
-    steps = history_of(found, names)
+    below, above = return_link.find_neighbours(chat)
+    existing = chat.messages.filter(deleted_at=None)
+    steps = load_history(chat, names)
     context = {
-        "conversation": found,
+        "conversation": chat,
         "row": row,
         "names": names,
-        "shared_with": _shared_with(found, names),
-        "review": row.review or Review(conversation=found),
-        "is_shared": ProjectMember.objects.filter(target=found.project_id).exists(),
+        "shared_with": _shared_with(chat, names),
+        "review": row.review or Review(conversation=chat),
+        "is_shared": ProjectMember.objects.filter(target=chat.project_id).exists(),
         "labels": ReviewLabel.objects.all(),
         "verdicts": Review.Verdict.choices,
         "notes": row.review.notes.select_related("author") if row.review else (),
@@ -70,7 +70,7 @@ def conversation_page(
         "history": steps[:MAX_STEPS],
         "has_older_steps": len(steps) > MAX_STEPS,
         "opening": opening,
-        "thread": _thread(found) if opening else "",
+        "thread": _render_thread(chat) if opening else "",
         "return_link": return_link,
         "below": below,
         "above": above,
@@ -93,11 +93,11 @@ def open_conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
         messages.error(request, form.refusal)
         return back_to(request, pk)
     with transaction.atomic():
-        found = get_object_or_404(reviewable(), pk=pk)
+        chat = get_object_or_404(reviewable(), pk=pk)
         reason = form.cleaned_data["reason"]
-        Opening.begin(request.user, found, reason)
+        Opening.begin(request.user, chat, reason)
         detail = {"reason": reason}
-        audit.record("conversation.opened", actor=request.user, about=found, detail=detail)
+        audit.record("conversation.opened", actor=request.user, about=chat, detail=detail)
     return back_to(request, pk)
 
 
@@ -111,14 +111,14 @@ def reveal(request: HttpRequest, pk: UUID) -> HttpResponse:
         messages.error(request, form.refusal)
         return back_to(request, pk)
     with transaction.atomic():
-        found = get_object_or_404(reviewable(), pk=pk)
-        opening = Opening.living(request.user, found)
+        chat = get_object_or_404(reviewable(), pk=pk)
+        opening = Opening.living(request.user, chat)
         if opening is None:
             messages.error(request, "Open the chat first, with a reason.")
-        elif Names.of(found, request.user, opening).hides_owner:
+        elif Names.of(chat, request.user, opening).hides_owner:
             opening.reveal()
             detail = {"reason": form.cleaned_data["reason"]}
-            audit.record("name.revealed", actor=request.user, about=found, detail=detail)
+            audit.record("name.revealed", actor=request.user, about=chat, detail=detail)
     return back_to(request, pk)
 
 
@@ -127,42 +127,43 @@ def reveal(request: HttpRequest, pk: UUID) -> HttpResponse:
 def raw_message(request: HttpRequest, pk: UUID, message: UUID) -> HttpResponse:
     """Return a message and its usage as stored, if the reviewer has the conversation open."""
     assert isinstance(request.user, User)
-    found = get_object_or_404(reviewable(), pk=pk)
-    if not (opening := Opening.living(request.user, found)):
+    chat = get_object_or_404(reviewable(), pk=pk)
+    if not (opening := Opening.living(request.user, chat)):
         messages.info(request, "Open the chat first, with a reason.")
         return back_to(request, pk)
-    existing = found.messages.filter(deleted_at=None)
+    existing = chat.messages.filter(deleted_at=None)
     existing = existing.select_related("usage", "request_settings__preset_version")
-    one = get_object_or_404(existing, pk=message)
-    usage = getattr(one, "usage", None)
-    names = Names.of(found, request.user, opening)
+    stored_message = get_object_or_404(existing, pk=message)
+    usage = getattr(stored_message, "usage", None)
+    names = Names.of(chat, request.user, opening)
     owner = {"user_id": names.whose} if names.hides_owner else {}
     record = {
-        "message": _stored(one),
-        "usage": usage and _stored(usage) | owner,
-        "asked_with": one.request_settings and _asked_with(one.request_settings),
+        "message": _dump_row(stored_message),
+        "usage": usage and _dump_row(usage) | owner,
+        "asked_with": stored_message.request_settings
+        and _asked_with(stored_message.request_settings),
     }
     return JsonResponse(record, json_dumps_params={"ensure_ascii": False, "indent": 2})
 
 
-def _shared_with(found: Conversation, names: Names) -> list[str]:
+def _shared_with(chat: Conversation, names: Names) -> list[str]:
     """Return for whom the chat's living links are, without names under a policy that hides them."""
-    links = SharedChat.objects.living().filter(conversation=found).with_names()
+    links = SharedChat.objects.active().filter(conversation=chat).with_names()
     if not names.hides_owner:
         return [", ".join(link.audience_names) for link in links]
     return [", ".join(link.audience_kinds) for link in links]
 
 
-def _thread(found: Conversation) -> str:
+def _render_thread(chat: Conversation) -> str:
     """Return the HTML of every message of every branch, oldest first."""
-    existing = found.messages.filter(deleted_at=None)
+    existing = chat.messages.filter(deleted_at=None)
     asked_with = Prefetch("request_settings", RequestSettings.objects.with_preset_name())
     related = existing.select_related("usage", "upstream", "feedback")
-    written = list(related.prefetch_related(asked_with))
-    load_shown_files(written)
-    html_of = pool.rendered(fragments.texts_of(written))
-    cuts = {cut.message_id: cut for cut in found.context_cuts.all()}
-    return fragments.review_html(written, html_of, rules_by_message(found.pk), cuts)
+    thread_messages = list(related.prefetch_related(asked_with))
+    load_shown_files(thread_messages)
+    html_of = pool.render_texts(fragments.collect_texts(thread_messages))
+    cuts = {cut.message_id: cut for cut in chat.context_cuts.all()}
+    return fragments.review_html(thread_messages, html_of, load_rules_by_message(chat.pk), cuts)
 
 
 def _asked_with(settings: RequestSettings) -> dict[str, object]:
@@ -176,5 +177,5 @@ def _asked_with(settings: RequestSettings) -> dict[str, object]:
     }
 
 
-def _stored(row: Any) -> dict[str, object]:
+def _dump_row(row: Any) -> dict[str, object]:
     return {field.attname: getattr(row, field.attname) for field in row._meta.concrete_fields}

@@ -12,10 +12,14 @@ from django.db.models import Case, Exists, OuterRef, Q, Value, When
 from chatapp.db.key_in import KeyIn
 from chatapp.models import Conversation, Feedback, Message
 from chatapp.models.review import flags
-from chatapp.models.review.conversation_facets import of_ending, of_feedback, of_flag
+from chatapp.models.review.conversation_facets import (
+    format_ending_facet,
+    format_feedback_facet,
+    format_flag_facet,
+)
 from chatapp.upstream.wire.reply import Ending
 
-BROKEN = (
+BROKEN_ENDINGS = (
     Ending.FAILED,
     Ending.CUT_OFF,
     Ending.TIMED_OUT,
@@ -27,7 +31,7 @@ BROKEN = (
 
 @dataclass(frozen=True)
 class Reason:
-    fact: str
+    facet: str
     flag: str = ""  # a source of flags
     ending: str = ""
 
@@ -45,31 +49,31 @@ class Reason:
 
 URGENCIES: tuple[tuple[Reason, ...], ...] = (
     (
-        Reason(of_flag(flags.MODERATION), flag=flags.MODERATION),
-        Reason(of_flag(flags.RULE), flag=flags.RULE),
+        Reason(format_flag_facet(flags.MODERATION), flag=flags.MODERATION),
+        Reason(format_flag_facet(flags.RULE), flag=flags.RULE),
     ),
-    (Reason(of_feedback(Feedback.Rating.DOWN), flag=flags.PERSON),),
-    tuple(Reason(of_ending(ending), ending=ending) for ending in BROKEN),
+    (Reason(format_feedback_facet(Feedback.Rating.DOWN), flag=flags.PERSON),),
+    tuple(Reason(format_ending_facet(ending), ending=ending) for ending in BROKEN_ENDINGS),
 )
 """The most urgent reasons first."""
 
 
 def has_any(reasons: Iterable[Reason], among: Collection[UUID] | None = None) -> Q:
     """Return the condition that one of the reasons is true of a conversation."""
-    found = Q(pk__in=[])
+    condition = Q(pk__in=[])
     for reason in reasons:
-        found |= reason.condition(among)
-    return found
+        condition |= reason.condition(among)
+    return condition
 
 
-def urgency_of(conversation: Conversation) -> int:
+def find_urgency(conversation: Conversation) -> int:
     """Return the position in `URGENCIES`; the last one if no reason is true any more."""
     cases = [
         When(reason.condition(), then=Value(urgency))
         for urgency, reasons in enumerate(URGENCIES)
         for reason in reasons
     ]
-    found = Conversation.objects.filter(pk=conversation.pk).values_list(
+    urgencies = Conversation.objects.filter(pk=conversation.pk).values_list(
         Case(*cases, default=Value(len(URGENCIES) - 1)), flat=True
     )
-    return found.first() or 0
+    return urgencies.first() or 0

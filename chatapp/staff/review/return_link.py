@@ -17,26 +17,26 @@ from chatapp.models import Conversation, User
 from chatapp.staff.review.criteria import ReviewFilter, Show
 from chatapp.staff.review.filters import FilterForm
 from chatapp.staff.review.listings import SECONDS
-from chatapp.staff.review.pages import Neighbours, neighbours_of
+from chatapp.staff.review.pages import Neighbours, find_neighbours
 
 SALT = "chatapp.review.came"
 NO_NEIGHBOURS: Neighbours = (None, None)
 
 
-def query_of(form: FilterForm) -> str:
+def build_query(form: FilterForm) -> str:
     """Return the query for the links of a list that has been recorded."""
-    shown = form.listed
+    list_fields = form.list_query
     if after := form.data.get("after"):
-        shown["after"] = after
-    signed = signing.dumps([form.reviewer.pk, shown], salt=SALT, compress=True)
+        list_fields["after"] = after
+    signed = signing.dumps([form.reviewer.pk, list_fields], salt=SALT, compress=True)
     return f"?{urlencode({'came': signed})}"
 
 
 @dataclass(frozen=True)
 class ReturnLink:
     query: str  # to append to the next page's URL
-    shown: dict[str, str]  # the list's fields
-    wanted: ReviewFilter | None  # None if the query has expired or is no longer valid
+    list_fields: dict[str, str]  # the list's fields
+    criteria: ReviewFilter | None  # None if the query has expired or is no longer valid
 
     @classmethod
     def of(cls, request: HttpRequest) -> Self:
@@ -44,25 +44,31 @@ class ReturnLink:
         unfiltered = cls("", {}, ReviewFilter(request.user))
         signed = request.GET.get("came", "")
         try:
-            reviewer, shown = signing.loads(signed, salt=SALT)
+            reviewer, list_fields = signing.loads(signed, salt=SALT)
         except signing.BadSignature:
             return unfiltered
         if reviewer != request.user.pk:
             return unfiltered
-        form = FilterForm(shown, reviewer=request.user)
+        form = FilterForm(list_fields, reviewer=request.user)
         is_valid = _is_recent(signed) and form.is_valid()
-        return cls(f"?{urlencode({'came': signed})}", shown, form.parsed if is_valid else None)
+        return cls(
+            f"?{urlencode({'came': signed})}", list_fields, form.criteria if is_valid else None
+        )
 
     @property
     def is_of_queue(self) -> bool:
-        return self.wanted is not None and self.wanted.show == Show.QUEUE
+        return self.criteria is not None and self.criteria.show == Show.QUEUE
 
     @property
     def list_address(self) -> str:
-        return f"{reverse('review')}?{urlencode(self.shown)}" if self.shown else reverse("review")
+        return (
+            f"{reverse('review')}?{urlencode(self.list_fields)}"
+            if self.list_fields
+            else reverse("review")
+        )
 
-    def neighbours_of(self, conversation: Conversation) -> Neighbours:
-        return neighbours_of(conversation, self.wanted) if self.wanted else NO_NEIGHBOURS
+    def find_neighbours(self, conversation: Conversation) -> Neighbours:
+        return find_neighbours(conversation, self.criteria) if self.criteria else NO_NEIGHBOURS
 
 
 def back_to(request: HttpRequest, conversation: object) -> HttpResponse:

@@ -24,18 +24,18 @@ from chatapp.models import (
     Usage,
     User,
 )
-from chatapp.models.review.flags import rules_of
-from chatapp.staff.review.criteria import replies_of
+from chatapp.models.review.flags import load_rules_by_conversation
+from chatapp.staff.review.criteria import get_replies
 from chatapp.staff.review.names import Names
-from chatapp.staff.review.reasons import BROKEN
+from chatapp.staff.review.reasons import BROKEN_ENDINGS
 
 _BOOKED = ("conversation", "total_tokens", "cost")
-WITHOUT_SAYING = ("", "complete", "streaming")
+UNREMARKABLE_ENDINGS = ("", "complete", "streaming")
 """Endings that a row does not mention."""
 FLAGGED_BY_RULE = "Flagged by the rule"
 
 
-class Why(NamedTuple):
+class AttentionReason(NamedTuple):
     """A reason why a conversation needs a look."""
 
     words: str
@@ -80,8 +80,8 @@ class Row:
     def verdict(self) -> str:
         if not (self.review and self.review.verdict):
             return ""
-        given: str = self.review.get_verdict_display()
-        return f"{given}, not opened" if self.review.decided_unopened else given
+        verdict_words: str = self.review.get_verdict_display()
+        return f"{verdict_words}, not opened" if self.review.decided_unopened else verdict_words
 
     @property
     def claimant(self) -> str:
@@ -97,17 +97,21 @@ class Row:
         ]
 
     @property
-    def why(self) -> "list[Why]":
+    def why(self) -> "list[AttentionReason]":
         """Why it needs a look, most urgent first."""
         downs = self.feedback["down"]
         return [
-            *([Why("Flagged by moderation", "flag")] if self.is_flagged else []),
-            *(Why(f"{FLAGGED_BY_RULE} {name}", "flag") for name in self.rules),
-            *([Why(_counted("thumbs down", downs), "thumbs-down")] if downs else []),
+            *([AttentionReason("Flagged by moderation", "flag")] if self.is_flagged else []),
+            *(AttentionReason(f"{FLAGGED_BY_RULE} {name}", "flag") for name in self.rules),
             *(
-                Why(_counted(one, self.endings[one]), "alert")
-                for one in BROKEN
-                if one in self.endings
+                [AttentionReason(_format_count("thumbs down", downs), "thumbs-down")]
+                if downs
+                else []
+            ),
+            *(
+                AttentionReason(_format_count(ending, self.endings[ending]), "alert")
+                for ending in BROKEN_ENDINGS
+                if ending in self.endings
             ),
         ]
 
@@ -115,18 +119,18 @@ class Row:
     def reason(self) -> str:
         """A reason for opening it from the queue. The owner reads it, so it names no rule."""
         kinds = dict.fromkeys(
-            "flagged by a rule" if one.words.startswith(FLAGGED_BY_RULE) else one.words.lower()
-            for one in self.why
+            "flagged by a rule" if cause.words.startswith(FLAGGED_BY_RULE) else cause.words.lower()
+            for cause in self.why
         )
         return f"Review queue: {', '.join(kinds)}" if kinds else ""
 
     @property
     def also(self) -> list[str]:
         """Other endings and feedback, in words."""
-        others = sorted(self.endings.keys() - BROKEN)
+        others = sorted(self.endings.keys() - BROKEN_ENDINGS)
         return [
-            *(_counted(one, self.endings[one]) for one in others),
-            *([_counted("thumbs up", self.feedback["up"])] if self.feedback["up"] else []),
+            *(_format_count(ending, self.endings[ending]) for ending in others),
+            *([_format_count("thumbs up", self.feedback["up"])] if self.feedback["up"] else []),
         ]
 
     def add(self, replies: _ReplyGroup) -> None:
@@ -136,25 +140,25 @@ class Row:
         self.is_flagged |= replies.is_flagged
         if replies.model:
             self.models.add(replies.model)
-        if replies.ending not in WITHOUT_SAYING:
+        if replies.ending not in UNREMARKABLE_ENDINGS:
             self.endings[replies.ending] += replies.number
         if replies.rating:
             self.feedback[replies.rating] += replies.number
 
 
-def _counted(what: str, count: int) -> str:
+def _format_count(what: str, count: int) -> str:
     words = what.replace("_", " ").capitalize()
     return words if count == 1 else f"{words} ({count:,})"
 
 
-def rows_of(keys: Sequence[UUID], reviewer: User) -> list[Row]:
+def load_rows(keys: Sequence[UUID], reviewer: User) -> list[Row]:
     """Return this reviewer's rows in the order of the keys, without deleted conversations."""
     if not keys:
         return []
-    rows = {row.pk: row for row in _rows(keys, reviewer)}
+    rows = {row.pk: row for row in _build_rows(keys, reviewer)}
     for replies in starmap(_ReplyGroup, _reply_groups(rows)):
         rows[replies.conversation].add(replies)
-    for pk, names in rules_of(rows).items():
+    for pk, names in load_rules_by_conversation(rows).items():
         rows[pk].rules = names
     labels = Review.labels.through.objects.filter(KeyIn(rows, "review_id"))
     for pk, label, name in labels.order_by("reviewlabel__name").values_list(
@@ -173,7 +177,7 @@ def rows_of(keys: Sequence[UUID], reviewer: User) -> list[Row]:
     return [rows[key] for key in keys if key in rows]
 
 
-def _rows(keys: Sequence[UUID], reviewer: User) -> Iterable[Row]:
+def _build_rows(keys: Sequence[UUID], reviewer: User) -> Iterable[Row]:
     reviews = Review.objects.select_related("claimed_by").in_bulk(keys)
     timeline = ReviewPolicy.timeline()
     conversations = (
@@ -199,7 +203,7 @@ def _rows(keys: Sequence[UUID], reviewer: User) -> Iterable[Row]:
 def _reply_groups(keys: Collection[UUID]) -> Iterable[tuple[Any, ...]]:
     """Return replies of these conversations, grouped by what a row counts."""
     return (
-        replies_of(keys)
+        get_replies(keys)
         .order_by()
         .values_list("conversation", "model", "ending", "is_flagged", "feedback__rating")
         .annotate(number=Count("*"), tokens=Sum("usage__total_tokens"), cost=Sum("usage__cost"))

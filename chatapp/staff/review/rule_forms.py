@@ -15,8 +15,8 @@ from chatapp.models.review.rules import (
     MAX_PATTERN_LENGTH,
     MAX_WORDS,
     MAX_WORDS_LENGTH,
-    compiled,
-    words_of,
+    compile_pattern,
+    split_words,
 )
 from chatapp.text.decimals import DecimalField
 from chatapp.text.multiline import MultilineField
@@ -40,7 +40,7 @@ class RuleForm(forms.Form):
         help_text="Reviewers see it on chats that the rule flags.",
     )
     applies_to = forms.ChoiceField(
-        label="Applies to", choices=ReviewRule.Of.choices, initial=ReviewRule.Of.BOTH
+        label="Applies to", choices=ReviewRule.AppliesTo.choices, initial=ReviewRule.AppliesTo.BOTH
     )
     kind = forms.ChoiceField(label="Looks for", choices=ReviewRule.Kind.choices)
     words = MultilineField(
@@ -92,7 +92,7 @@ class RuleForm(forms.Form):
             del self.fields["reason"]
         self.rule = rule or ReviewRule()
         if rule:
-            self.initial = _as_typed(rule)
+            self.initial = _build_initial(rule)
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]
@@ -102,34 +102,37 @@ class RuleForm(forms.Form):
 
     def clean_words(self) -> str:
         words: str = self.cleaned_data["words"]
-        if len(words_of(words)) > MAX_WORDS:
+        if len(split_words(words)) > MAX_WORDS:
             raise ValidationError(f"Enter at most {MAX_WORDS} lines. Put the rest in another rule.")
         return words
 
     def clean_pattern(self) -> str:
         pattern: str = self.cleaned_data["pattern"]
-        compiled(pattern)
+        compile_pattern(pattern)
         return pattern
 
     def clean(self) -> dict[str, Any]:
         """Ignore errors in the fields of other kinds."""
-        wanted = self.cleaned_data
-        kind = wanted.get("kind")
+        fields = self.cleaned_data
+        kind = fields.get("kind")
         for other in ReviewRule.Kind.values:
             if other != kind:
                 self.errors.pop(other, None)
-        if kind == ReviewRule.Kind.COST and wanted.get("applies_to") == ReviewRule.Of.PROMPTS:
+        if (
+            kind == ReviewRule.Kind.COST
+            and fields.get("applies_to") == ReviewRule.AppliesTo.PROMPTS
+        ):
             self.add_error("applies_to", "Only replies have a cost. Choose replies.")
-        return wanted
+        return fields
 
     @property
-    def wanted(self) -> dict[str, Any]:
+    def rule_fields(self) -> dict[str, Any]:
         """The rule's fields; only if the form is valid."""
         sent = self.cleaned_data
         text, least = "", None
         match sent["kind"]:
             case ReviewRule.Kind.WORDS:
-                text = "\n".join(words_of(sent["words"]))
+                text = "\n".join(split_words(sent["words"]))
             case ReviewRule.Kind.PATTERN:
                 text = sent["pattern"]
             case ReviewRule.Kind.COST:
@@ -142,7 +145,7 @@ class RuleForm(forms.Form):
     @property
     def seal(self) -> str:
         """A signed copy of the fields, sent back by a page that has shown what they would flag."""
-        return signing.dumps(self.wanted, salt=SALT)
+        return signing.dumps(self.rule_fields, salt=SALT)
 
     @property
     def was_tried(self) -> bool:
@@ -151,10 +154,10 @@ class RuleForm(forms.Form):
             tried = signing.loads(self.data.get("seal", ""), salt=SALT, max_age=SEEN_SECONDS)
         except signing.BadSignature:
             return False
-        return bool(tried == self.wanted)
+        return bool(tried == self.rule_fields)
 
 
-def _as_typed(rule: ReviewRule) -> dict[str, object]:
+def _build_initial(rule: ReviewRule) -> dict[str, object]:
     typed: dict[str, object] = {
         "name": rule.name,
         "applies_to": rule.applies_to,

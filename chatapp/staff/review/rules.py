@@ -11,9 +11,9 @@ from chatapp.accounts.confirmation import ask_to_confirm, is_confirmed
 from chatapp.accounts.staff import administrators_only, confirmed_only
 from chatapp.db.retry import retry_on_integrity_error
 from chatapp.models import Conversation, ReviewPolicy, ReviewRule, User, audit
-from chatapp.models.review.judging import Trial, tried
+from chatapp.models.review.judging import Trial, try_rule
 from chatapp.models.review.readable import is_reviewable, readable_findings
-from chatapp.staff.review.rows import rows_of
+from chatapp.staff.review.rows import load_rows
 from chatapp.staff.review.rule_forms import RuleForm
 
 
@@ -22,8 +22,8 @@ from chatapp.staff.review.rule_forms import RuleForm
 def rules(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)
     # The count reveals something about what people wrote, so only reviewers see it.
-    found = readable_findings() if request.user.reviews else None
-    context = {"rules": ReviewRule.objects.all(), "found": found}
+    findings = readable_findings() if request.user.reviews else None
+    context = {"rules": ReviewRule.objects.all(), "found": findings}
     return render(request, "review/rules.html", context)
 
 
@@ -53,7 +53,7 @@ def _rule_page(request: HttpRequest, rule: ReviewRule | None) -> HttpResponse:
         if form.was_tried or not is_tried:
             return _save(request, form, rule)
         trial = _try(request.user, form, rule)
-        rows = rows_of(trial.flagged, request.user)
+        rows = load_rows(trial.flagged, request.user)
         context |= {"trial": trial, "rows": rows, "policy": ReviewPolicy.now()}
     return render(request, "review/rule.html", context)
 
@@ -63,16 +63,18 @@ def _try(user: User, form: RuleForm, rule: ReviewRule | None) -> Trial:
 
     The attempt is recorded before anyone's text is read, and each match before it is shown.
     """
-    wanted = ReviewRule(**form.wanted)
+    draft_rule = ReviewRule(**form.rule_fields)
     reason = form.cleaned_data["reason"]
     with transaction.atomic():
-        detail = {"asked": wanted.record, "reason": reason}
+        detail = {"asked": draft_rule.record, "reason": reason}
         audit.record("reviewrule.tried", actor=user, about=rule, detail=detail)
     newest = Conversation.objects.filter(is_reviewable()).order_by("-updated_at", "-id")
-    trial = tried(wanted, newest)
+    trial = try_rule(draft_rule, newest)
     with transaction.atomic():
-        for one in Conversation.objects.filter(pk__in=trial.flagged).order_by("pk"):
-            audit.record("reviewrule.matched", actor=user, about=one, detail={"reason": reason})
+        for conversation in Conversation.objects.filter(pk__in=trial.flagged).order_by("pk"):
+            audit.record(
+                "reviewrule.matched", actor=user, about=conversation, detail={"reason": reason}
+            )
     return trial
 
 
@@ -80,13 +82,15 @@ def _save(request: HttpRequest, form: RuleForm, rule: ReviewRule | None) -> Http
     assert isinstance(request.user, User)
     with transaction.atomic():
         existing = ReviewRule.objects.select_for_update()
-        wanted = get_object_or_404(existing, pk=rule.pk) if rule else ReviewRule()
-        detail = {"before": wanted.record} if rule else {}
-        wanted.change(**form.wanted)
+        saved_rule = get_object_or_404(existing, pk=rule.pk) if rule else ReviewRule()
+        detail = {"before": saved_rule.record} if rule else {}
+        saved_rule.change(**form.rule_fields)
         action = "reviewrule.changed" if rule else "reviewrule.added"
-        detail["after"] = wanted.record
-        audit.record(action, actor=request.user, about=wanted, detail=detail)
-    messages.success(request, f"{wanted} was saved. It applies to messages written from now on.")
+        detail["after"] = saved_rule.record
+        audit.record(action, actor=request.user, about=saved_rule, detail=detail)
+    messages.success(
+        request, f"{saved_rule} was saved. It applies to messages written from now on."
+    )
     return redirect("review-rules")
 
 

@@ -17,7 +17,7 @@ from chatapp.models import Refused, ReviewSample, ReviewView, User, audit
 from chatapp.models.review.saved_views import MAX_NAME_LENGTH
 from chatapp.staff.review.filters import FilterForm
 from chatapp.staff.review.forms import SentForm
-from chatapp.staff.review.queue import found_by
+from chatapp.staff.review.queue import find_matches
 from chatapp.text.decimals import DecimalField
 from chatapp.text.visible import VisibleCharField
 
@@ -52,7 +52,7 @@ def save_view(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)
     form = ViewForm(request.POST)
     filters = FilterForm(request.POST, reviewer=request.user)
-    values = filters.kept
+    values = filters.saved_filters
     if not form.is_valid():
         messages.error(request, form.refusal)
     elif "person" in filters.errors:
@@ -65,7 +65,7 @@ def save_view(request: HttpRequest) -> HttpResponse:
             view, _ = ReviewView.objects.update_or_create(
                 maker=request.user, name=name, defaults={"filters": values, "is_shared": is_shared}
             )
-            detail = {"asked": _recorded(filters)}
+            detail = {"asked": _build_audit_filters(filters)}
             audit.record("reviewview.saved", actor=request.user, about=view, detail=detail)
         messages.success(request, f"{view} was saved. Find it above the list.")
     return _to_list(values)
@@ -89,7 +89,7 @@ def draw_sample(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)
     form = SampleForm(request.POST)
     filters = FilterForm(request.POST, reviewer=request.user)
-    values = filters.kept
+    values = filters.saved_filters
     if not form.is_valid():
         messages.error(request, form.refusal)
         return _to_list(values)
@@ -98,23 +98,29 @@ def draw_sample(request: HttpRequest) -> HttpResponse:
         return _to_list(values)
     name, share = form.cleaned_data["name"], form.cleaned_data["share"]
     try:
-        drawn = _drawn(name, share, filters, request.user)
+        sample = _draw_and_record(name, share, filters, request.user)
     except Refused as refused:
         messages.error(request, str(refused))
         return _to_list(values)
-    messages.success(request, f"{drawn} has {drawn.size:,} chat{'' if drawn.size == 1 else 's'}.")
-    return _to_list({"sample": str(drawn.pk)})
+    messages.success(
+        request, f"{sample} has {sample.size:,} chat{'' if sample.size == 1 else 's'}."
+    )
+    return _to_list({"sample": str(sample.pk)})
 
 
-def _drawn(name: str, share: Decimal, filters: FilterForm, by: User) -> ReviewSample:
+def _draw_and_record(name: str, share: Decimal, filters: FilterForm, by: User) -> ReviewSample:
     """Draw and record a sample, again if a conversation is deleted meanwhile. Raises `Refused`."""
     for _ in range(TRIES):
         with suppress(IntegrityError), transaction.atomic():
-            found = found_by(filters.parsed).conversations().order_by()
-            drawn = ReviewSample.draw(name, share, found, by, filters.kept)
-            detail = {"asked": _recorded(filters), "share": str(share), "size": drawn.size}
-            audit.record("reviewsample.drawn", actor=by, about=drawn, detail=detail)
-            return drawn
+            conversations = find_matches(filters.criteria).conversations().order_by()
+            sample = ReviewSample.draw(name, share, conversations, by, filters.saved_filters)
+            detail = {
+                "asked": _build_audit_filters(filters),
+                "share": str(share),
+                "size": sample.size,
+            }
+            audit.record("reviewsample.drawn", actor=by, about=sample, detail=detail)
+            return sample
     raise Refused("Chats are being deleted right now. Draw the sample again.")
 
 
@@ -131,9 +137,9 @@ def delete_sample(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("review")
 
 
-def _recorded(form: FilterForm) -> dict[str, object]:
+def _build_audit_filters(form: FilterForm) -> dict[str, object]:
     """Return the audit log's form of the fields that are stored."""
-    return {name: value for name, value in form.recorded.items() if name in form.kept}
+    return {name: value for name, value in form.audit_filters.items() if name in form.saved_filters}
 
 
 def _to_list(values: dict[str, str]) -> HttpResponse:

@@ -44,17 +44,17 @@ def search(request: HttpRequest) -> HttpResponse:
     """Start a search and redirect to the list; its URL has neither the words nor the reason."""
     assert isinstance(request.user, User)
     form = WordsForm(request.POST)
-    wanted = FilterForm(request.POST, reviewer=request.user)
-    sent, filters = wanted.sent, wanted.recorded
+    filter_form = FilterForm(request.POST, reviewer=request.user)
+    sent, filters = filter_form.sent_fields, filter_form.audit_filters
     for name in ("search", "show"):  # a search finds all chats, with a verdict or without
         sent.pop(name, None)
         filters.pop(name, None)
     if form.is_valid():
         with transaction.atomic():
-            begun = ReviewSearch.begin(request.user, **form.cleaned_data)
-            detail = {**form.cleaned_data, "asked": filters, "search": str(begun.pk)}
+            new_search = ReviewSearch.begin(request.user, **form.cleaned_data)
+            detail = {**form.cleaned_data, "asked": filters, "search": str(new_search.pk)}
             audit.record("conversations.searched", actor=request.user, detail=detail)
-        sent["search"] = str(begun.pk)
+        sent["search"] = str(new_search.pk)
     else:
         messages.error(request, form.refusal)
     return redirect(f"{reverse('review')}?{urlencode(sent)}")

@@ -13,13 +13,13 @@ ANSWER = "unopened"  # the field that the question's form adds: all or opened
 ALL, OPENED = "all", "opened"
 
 
-def unopened_among(keys: Collection[UUID], reviewer: User) -> set[UUID]:
+def find_unopened(keys: Collection[UUID], reviewer: User) -> set[UUID]:
     """Return those of the readable conversations that the reviewer has never opened."""
     existing = reviewable().filter(pk__in=keys).order_by()
     return set(existing.values_list("pk", flat=True)) - Opening.opened_among(keys, reviewer)
 
 
-def question(request: HttpRequest, unopened: int, total: int, back: str) -> HttpResponse:
+def render_question(request: HttpRequest, unopened: int, total: int, back: str) -> HttpResponse:
     """Return the page whose form sends the request again with the answer."""
     sent = [
         (name, value)

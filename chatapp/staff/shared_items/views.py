@@ -1,4 +1,4 @@
-"""What people share with others: a list of names for administrators, who can stop it."""
+"""The list of what people share with others, for administrators, who can stop it."""
 
 from typing import Any
 from uuid import UUID
@@ -17,7 +17,7 @@ from chatapp.models import Project, ProjectMember, SharedChat, User
 from chatapp.models.library.sharing import kinds
 from chatapp.realtime.worker import worker
 
-SHOWN = 500  # items of a kind
+MAX_ITEMS = 500  # items of a kind
 MAX_QUERY_LENGTH = 150
 
 
@@ -36,13 +36,13 @@ class StopForm(forms.Form):
 
     def __init__(self, data: Any) -> None:
         super().__init__(data)
-        self._kinds = {one._meta.model_name or "": one for one in kinds()}
+        self._kinds = {kind._meta.model_name or "": kind for kind in kinds()}
         field = self.fields["kind"]
         assert isinstance(field, forms.ChoiceField)
         field.choices = [(name, name) for name in self._kinds]
 
     @property
-    def found(self) -> tuple[Any, Any]:
+    def item_and_grant(self) -> tuple[Any, Any]:
         """The item and its grant; None for each that does not exist."""
         clean = self.cleaned_data
         item = self._kinds[clean["kind"]].objects.filter(pk=clean["item"]).first()
@@ -51,12 +51,12 @@ class StopForm(forms.Form):
 
 @require_GET
 @administrators_only
-def shared(request: HttpRequest) -> HttpResponse:
+def shared_items(request: HttpRequest) -> HttpResponse:
     form = FilterForm(request.GET)
     query: str = form.cleaned_data["q"] if form.is_valid() else ""
-    sections = [(kind._meta.verbose_name_plural, *_found(kind, query)) for kind in kinds()]
-    links, count = _links(query)
-    projects, project_count = _projects(query)
+    sections = [(kind._meta.verbose_name_plural, *_find_items(kind, query)) for kind in kinds()]
+    links, count = _find_links(query)
+    projects, project_count = _find_projects(query)
     context = {
         "form": form,
         "query": query,
@@ -65,30 +65,30 @@ def shared(request: HttpRequest) -> HttpResponse:
         "link_count": count,
         "projects": projects,
         "project_count": project_count,
-        "shown": SHOWN,
+        "shown": MAX_ITEMS,
     }
     return render(request, "shared_items/shared.html", context)
 
 
-def _found(kind: Any, query: str) -> tuple[list[Any], int]:
+def _find_items(kind: Any, query: str) -> tuple[list[Any], int]:
     """Return the first items whose name or owner has the words, and how many there are."""
     named = Q(owner__username__icontains=query) | Q(**{f"{kind.NAME}__icontains": query})
     items = kind.objects.shared().filter(named).select_related("owner")
-    return list(items.prefetch_related("grants__group")[:SHOWN]), items.count()
+    return list(items.prefetch_related("grants__group")[:MAX_ITEMS]), items.count()
 
 
-def _links(query: str) -> tuple[list[SharedChat], int]:
+def _find_links(query: str) -> tuple[list[SharedChat], int]:
     """Return the newest links to chats of these owners, and how many there are."""
     links = SharedChat.objects.filter(conversation__user__username__icontains=query)
-    return list(links.with_names()[:SHOWN]), links.count()
+    return list(links.with_names()[:MAX_ITEMS]), links.count()
 
 
-def _projects(query: str) -> tuple[list[Project], int]:
+def _find_projects(query: str) -> tuple[list[Project], int]:
     """Return the first shared projects with this name or owner, and how many there are."""
     named = Q(user__username__icontains=query) | Q(name__icontains=query)
-    found = Project.objects.shared().filter(named).select_related("user")
-    members = found.prefetch_related("members__person", "members__group")
-    return list(members[:SHOWN]), found.count()
+    projects = Project.objects.shared().filter(named).select_related("user")
+    members = projects.prefetch_related("members__person", "members__group")
+    return list(members[:MAX_ITEMS]), projects.count()
 
 
 @require_POST
@@ -126,7 +126,7 @@ def stop(request: HttpRequest) -> HttpResponse:
     """Remove a grant. It needs no password, since it only revokes."""
     assert isinstance(request.user, User)
     form = StopForm(request.POST)
-    item, grant = form.found if form.is_valid() else (None, None)
+    item, grant = form.item_and_grant if form.is_valid() else (None, None)
     if item is None or grant is None:
         messages.error(request, "This is not shared any more.")
     else:

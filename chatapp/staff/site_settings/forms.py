@@ -10,7 +10,7 @@ from django.forms import BoundField
 
 from chatapp.models import Installation, Logo, Suggestion, Upstream
 from chatapp.models.platform.branding import OWN_ACCENT, OWN_NAME
-from chatapp.models.platform.logos import MAX_BYTES, MAX_PIXELS, MEDIA_TYPES, TOO_LARGE, logo_of
+from chatapp.models.platform.logos import MAX_BYTES, MAX_PIXELS, MEDIA_TYPES, TOO_LARGE, parse_logo
 from chatapp.staff.pickers.fields import PickerInput
 from chatapp.text.multiline import MultilineField
 from chatapp.text.visible import VisibleCharField
@@ -31,8 +31,8 @@ class ColourInput(forms.TextInput):
     input_type = "color"
 
     def format_value(self, value: Any) -> str | None:
-        shown: str | None = super().format_value(value or OWN_ACCENT)
-        return shown
+        text: str | None = super().format_value(value or OWN_ACCENT)
+        return text
 
     def value_from_datadict(self, data: Any, files: Any, name: str) -> str:
         colour = str(super().value_from_datadict(data, files, name) or "").lower()
@@ -100,28 +100,28 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
             self.initial[name] = list(getattr(self.instance, name).order_by("name"))
             if not are_groups:
                 del self.fields[name]
-        self.initial["suggestions"] = "\n".join(Suggestion.stored())
+        self.initial["suggestions"] = "\n".join(Suggestion.list_all())
         if not self.instance.logo_version:
             del self.fields["removes_logo"]
 
     def clean_logo(self) -> Image | None:
         """Return the uploaded image; None if there is none."""
-        given: Any = self.cleaned_data["logo"]
-        if not isinstance(given, UploadedFile):
+        upload: Any = self.cleaned_data["logo"]
+        if not isinstance(upload, UploadedFile):
             return None
-        if given.size is None or given.size > MAX_BYTES:
+        if upload.size is None or upload.size > MAX_BYTES:
             raise forms.ValidationError(TOO_LARGE)
-        return logo_of(given.read())
+        return parse_logo(upload.read())
 
     def clean_suggestions(self) -> list[str]:
         """Return the suggestions, one per line."""
         lines = [line.strip() for line in self.cleaned_data["suggestions"].splitlines()]
         suggestions = [line for line in lines if line]
-        if suggestions == Suggestion.stored():
+        if suggestions == Suggestion.list_all():
             return suggestions
         if len(suggestions) > Suggestion.MAX_SHOWN:
             raise forms.ValidationError(f"Enter at most {Suggestion.MAX_SHOWN} suggestions.")
-        if any(len(one) > Suggestion.MAX_LENGTH for one in suggestions):
+        if any(len(suggestion) > Suggestion.MAX_LENGTH for suggestion in suggestions):
             raise forms.ValidationError(
                 f"A suggestion can have {Suggestion.MAX_LENGTH} characters at most."
             )
@@ -132,32 +132,34 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
 
         Call it in a transaction.
         """
-        stored, wanted = Installation.this(), self.instance
+        stored, installation = Installation.load(), self.instance
         if image := self.cleaned_data["logo"]:
-            wanted.logo_version = Logo.replace(image)
+            installation.logo_version = Logo.replace(image)
         elif self.cleaned_data.get("removes_logo"):
-            wanted.logo_version = Logo.replace(None)
-        is_other_logo = stored.logo_version != wanted.logo_version
+            installation.logo_version = Logo.replace(None)
+        is_other_logo = stored.logo_version != installation.logo_version
         changed = [
-            name for name in self.Meta.fields if getattr(stored, name) != getattr(wanted, name)
+            name
+            for name in self.Meta.fields
+            if getattr(stored, name) != getattr(installation, name)
         ]
         if changed or is_other_logo:
-            wanted.save()
+            installation.save()
         before: dict[str, Any] = {name: _log_text(getattr(stored, name)) for name in changed}
-        after: dict[str, Any] = {name: _log_text(getattr(wanted, name)) for name in changed}
+        after: dict[str, Any] = {name: _log_text(getattr(installation, name)) for name in changed}
         if is_other_logo:
             after["logo"] = "changed"
-        suggestions, wanted_suggestions = Suggestion.stored(), self.cleaned_data["suggestions"]
-        if suggestions != wanted_suggestions:
-            Suggestion.replace(wanted_suggestions)
-            before["suggestions"], after["suggestions"] = suggestions, wanted_suggestions
+        suggestions, new_suggestions = Suggestion.list_all(), self.cleaned_data["suggestions"]
+        if suggestions != new_suggestions:
+            Suggestion.replace(new_suggestions)
+            before["suggestions"], after["suggestions"] = suggestions, new_suggestions
         for name in GROUPS:
             groups = self.cleaned_data.get(name, ())
             if self.initial[name] != list(groups):
-                wanted.save()  # its row may not exist yet
-                getattr(wanted, name).set(groups)
-                before[name] = [one.name for one in self.initial[name]]
-                after[name] = [one.name for one in groups]
+                installation.save()  # its row may not exist yet
+                getattr(installation, name).set(groups)
+                before[name] = [group.name for group in self.initial[name]]
+                after[name] = [group.name for group in groups]
         return before, after
 
     @property

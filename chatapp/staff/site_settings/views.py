@@ -19,7 +19,7 @@ from chatapp.staff.site_settings.forms import SettingsForm
 def settings(request: HttpRequest) -> HttpResponse:
     """Show and save all settings at once. The audit log gets the changed ones."""
     if request.method == "POST":
-        form = SettingsForm(request.POST, request.FILES, instance=Installation.this())
+        form = SettingsForm(request.POST, request.FILES, instance=Installation.load())
         if form.is_valid():
             with transaction.atomic():
                 before, after = form.store()
@@ -27,10 +27,10 @@ def settings(request: HttpRequest) -> HttpResponse:
                     record(
                         request, "installation.changed", form.instance, before=before, after=after
                     )
-            branding.forget()
+            branding.expire_branding()
             messages.success(request, "Saved.")
             return redirect("settings")
     else:
-        form = SettingsForm(instance=Installation.this())
-    context = {"form": form, "logo": Installation.this().logo}
+        form = SettingsForm(instance=Installation.load())
+    context = {"form": form, "logo": Installation.load().logo}
     return render(request, "site_settings/settings.html", context)

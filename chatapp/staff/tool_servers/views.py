@@ -56,7 +56,7 @@ def offered_tools(request: HttpRequest, pk: int) -> HttpResponse:
     server = get_object_or_404(ToolServer, pk=pk)
     with transaction.atomic():
         record(request, "toolserver.checked", server)
-    offered, problem = async_to_sync(tools.offered_by)(server)
+    offered, problem = async_to_sync(tools.list_server_tools)(server)
     cost = cost_of_tools([tool.as_request() for tool in offered])
     return _page(request, server, was_asked=True, offered=offered, problem=problem, cost=cost)
 

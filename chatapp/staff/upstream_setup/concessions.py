@@ -1,4 +1,4 @@
-"""What was learned from refusals of an upstream's models: the list of it, and forgetting it."""
+"""The list of what was learned from refusals of an upstream's models, and forgetting it."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ OF_USAGE_OPTION = "The provider refused stream_options, so it isn't asked to rep
 
 @dataclass(frozen=True)
 class Lesson:
-    """What was learned of a model, or of the whole upstream, and when if that is known."""
+    """A lesson about a model, or about the whole upstream, with its time if that is known."""
 
     concession: str
     words: str
@@ -46,9 +46,9 @@ class Lesson:
     at: datetime | None = None
 
 
-def lessons_of(upstream: Upstream) -> list[Lesson]:
+def list_lessons(upstream: Upstream) -> list[Lesson]:
     """Return what was learned of an upstream and its models, by model."""
-    return [*_lessons(upstream)]
+    return [*_iterate_lessons(upstream)]
 
 
 @require_POST
@@ -60,21 +60,21 @@ def forget(request: HttpRequest, pk: int) -> HttpResponse:
     model, concession = request.POST.get("model", ""), request.POST.get("concession", "")
     with transaction.atomic():
         upstream = get_object_or_404(Upstream.objects.select_for_update(), pk=pk)
-        before = lessons_of(upstream)
+        before = list_lessons(upstream)
         forgotten = [
-            one
-            for one in before
-            if not (model or concession) or (one.model, one.concession) == (model, concession)
+            lesson
+            for lesson in before
+            if not (model or concession) or (lesson.model, lesson.concession) == (model, concession)
         ]
         if forgotten:
             _forget(upstream, forgotten)
-            values = {"learned": [f"{one.model} {one.words}".strip() for one in forgotten]}
+            values = {"learned": [f"{lesson.model} {lesson.words}".strip() for lesson in forgotten]}
             record(request, "upstream.changed", upstream, before=values, after={"learned": []})
     messages.success(request, "Forgotten. Requests are sent as before it was learned.")
     return redirect("upstream-offer", pk)
 
 
-def _lessons(upstream: Upstream) -> Iterator[Lesson]:
+def _iterate_lessons(upstream: Upstream) -> Iterator[Lesson]:
     if not upstream.takes_usage_option:
         yield Lesson(USAGE_OPTION, OF_USAGE_OPTION)
     for model, made in upstream.concessions_at.items():
@@ -83,9 +83,9 @@ def _lessons(upstream: Upstream) -> Iterator[Lesson]:
 
 
 def _forget(upstream: Upstream, lessons: list[Lesson]) -> None:
-    for one in lessons:
-        if one.concession == USAGE_OPTION:
+    for lesson in lessons:
+        if lesson.concession == USAGE_OPTION:
             upstream.takes_usage_option = True
             upstream.save(update_fields=["takes_usage_option"])
         else:
-            Upstream.forget_concession(upstream.pk, one.model, one.concession)
+            Upstream.forget_concession(upstream.pk, lesson.model, lesson.concession)

@@ -1,4 +1,4 @@
-"""Which upstreams staff pages warn of: those that failed within the last hour, until they answer.
+"""Warnings of upstreams that failed within the last hour, until they answer.
 
 A warning can be dismissed for an hour, in one's own session.
 """
@@ -19,23 +19,23 @@ ANSWERED = (Ending.COMPLETE, Ending.LENGTH, Ending.REFUSED, Ending.CONTENT_FILTE
 
 def failing_upstreams(request: HttpRequest) -> list[UpstreamFailure]:
     """Return the latest failure of each upstream to warn of."""
-    dismissed = _dismissed(request)
+    dismissals = _read_dismissals(request)
     return [
         failure
-        for failure in UpstreamFailure.objects.of_now()
-        if str(failure.upstream_id) not in dismissed and not _has_answered_since(failure)
+        for failure in UpstreamFailure.objects.find_current()
+        if str(failure.upstream_id) not in dismissals and not _has_answered_since(failure)
     ]
 
 
 def dismiss(request: HttpRequest, upstream: int) -> None:
     """Don't warn of this upstream for an hour."""
-    request.session[DISMISSED] = {**_dismissed(request), str(upstream): time.time()}
+    request.session[DISMISSED] = {**_read_dismissals(request), str(upstream): time.time()}
 
 
-def _dismissed(request: HttpRequest) -> Mapping[str, float]:
+def _read_dismissals(request: HttpRequest) -> Mapping[str, float]:
     since = time.time() - FAILING_FOR.total_seconds()
-    kept: Mapping[str, float] = request.session.get(DISMISSED, {})
-    return {upstream: at for upstream, at in kept.items() if at > since}
+    dismissals: Mapping[str, float] = request.session.get(DISMISSED, {})
+    return {upstream: at for upstream, at in dismissals.items() if at > since}
 
 
 def _has_answered_since(failure: UpstreamFailure) -> bool:

@@ -58,7 +58,7 @@ class FallbackForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         fields = super().clean() or {}
         model = fields.get("model")
-        if model and not _has(self._upstream, model):
+        if model and not _offers_model(self._upstream, model):
             self.add_error("model", f"{self._upstream} doesn't offer this model.")
         seen = {(self._upstream.pk, model)}
         for number in NUMBERS:
@@ -69,7 +69,7 @@ class FallbackForm(forms.Form):
                 self.add_error(f"model_{number}", "Choose a provider and one of its models.")
             elif (provider.pk, name) in seen:
                 self.add_error(f"model_{number}", "Choose each model once, and not itself.")
-            elif not _has(provider, name):
+            elif not _offers_model(provider, name):
                 self.add_error(f"model_{number}", f"{provider} doesn't offer this model.")
             else:
                 seen.add((provider.pk, name))
@@ -84,7 +84,7 @@ class FallbackForm(forms.Form):
         return [ModelChoice(provider.pk, name) for provider, name in chosen if provider]
 
 
-def initial_of(model: str, fallbacks: Sequence[Fallback]) -> dict[str, Any]:
+def build_initial(model: str, fallbacks: Sequence[Fallback]) -> dict[str, Any]:
     """Return what the form shows of the stored fallbacks of a model."""
     initial: dict[str, Any] = {"model": model}
     for number, fallback in enumerate(fallbacks, start=1):
@@ -106,8 +106,8 @@ def fallbacks(request: HttpRequest, pk: int) -> HttpResponse:
             return redirect("upstream-offer", pk)
     else:
         model = request.GET.get("model", "")[:MAX_MODEL_LENGTH]
-        known = Fallback.objects.by_model(upstream).get(model, ())
-        form = FallbackForm(None, upstream, initial=initial_of(model, known))
+        stored_fallbacks = Fallback.objects.by_model(upstream).get(model, ())
+        form = FallbackForm(None, upstream, initial=build_initial(model, stored_fallbacks))
     context = {"upstream": upstream, "form": form}
     return render(request, "upstream_setup/fallbacks.html", context)
 
@@ -125,10 +125,10 @@ def _save(request: HttpRequest, upstream: Upstream, form: FallbackForm) -> None:
 
 
 def _as_record(upstream: Upstream, model: str) -> list[str]:
-    return [str(one) for one in Fallback.objects.by_model(upstream).get(model, ())]
+    return [str(fallback) for fallback in Fallback.objects.by_model(upstream).get(model, ())]
 
 
-def _has(upstream: Upstream, model: str) -> bool:
+def _offers_model(upstream: Upstream, model: str) -> bool:
     """Whether the upstream offers this model, as far as its models are known."""
-    known = known_models(upstream)
-    return not known or model in known
+    models = known_models(upstream)
+    return not models or model in models

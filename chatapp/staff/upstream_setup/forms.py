@@ -11,7 +11,7 @@ from chatapp.models.accounts.access_rules import MAX_MODEL_LENGTH
 from chatapp.models.platform.upstream_validators import validate_offered_models
 from chatapp.staff.admin.stored_json import StoredJSONField
 from chatapp.staff.admin.upstreams import UpstreamForm
-from chatapp.staff.people.forms import GivenForm
+from chatapp.staff.people.forms import AccessRuleForm
 from chatapp.text.multiline import MultilineField
 from chatapp.text.visible import VisibleCharField
 from chatapp.upstream.wire.context_refusals import MAX_WINDOW, MIN_WINDOW
@@ -49,7 +49,7 @@ class AddressForm(UpstreamForm):
 
 
 class RequestsForm(UpstreamForm):
-    """What is sent with each request to an upstream, and how long a reply is waited for."""
+    """The form of what the app sends with each request, and how long it waits for a reply."""
 
     new_api_key = None  # type: ignore[assignment]
     field_order = ["parameters", "takes_doubtful"]
@@ -90,8 +90,8 @@ class ModelForm(forms.Form):
     model = VisibleCharField(required=False, max_length=MAX_MODEL_LENGTH)
 
 
-class OfferForm(GivenForm):
-    """Which models an upstream offers, and to whom."""
+class OfferForm(AccessRuleForm):
+    """The form of the models that an upstream offers, and to whom."""
 
     which = forms.ChoiceField(
         label="Models",
@@ -130,25 +130,25 @@ class OfferForm(GivenForm):
             del self.fields["titles"]
         if listed:
             del self.fields["names"]
-            tickable = (one for one in listed if one.split() == [one] and "=" not in one)
-            shown = list(dict.fromkeys([*named, *tickable]))[:MAX_SHOWN]
-            self.fields["models"].choices = [(one, one) for one in shown]  # type: ignore[attr-defined]
-            for number, one in enumerate(shown):
-                self._add_model(number, one, names.get(one, ""), upstream)
+            tickable = (model for model in listed if model.split() == [model] and "=" not in model)
+            shown_models = list(dict.fromkeys([*named, *tickable]))[:MAX_SHOWN]
+            self.fields["models"].choices = [(model, model) for model in shown_models]  # type: ignore[attr-defined]
+            for number, model in enumerate(shown_models):
+                self._add_model(number, model, names.get(model, ""), upstream)
         else:
             del self.fields["which"], self.fields["models"]
             self.fields["names"].required = True
 
     def _add_model(self, number: int, model: str, name: str, upstream: Upstream) -> None:
         """Add the fields of a model; `number` is its position in the list."""
-        self.fields[_name_of(model)] = VisibleCharField(
+        self.fields[_name_display_name_field(model)] = VisibleCharField(
             label=f"Name of {model}",
             required=False,
             max_length=MAX_NAME_LENGTH,
             initial=name,
             widget=_input(f"id_name_{number}", model[:MAX_NAME_LENGTH]),
         )
-        self.fields[_description_of(model)] = VisibleCharField(
+        self.fields[_name_description_field(model)] = VisibleCharField(
             label=f"Description of {model}",
             required=False,
             max_length=MAX_DESCRIPTION_LENGTH,
@@ -157,14 +157,14 @@ class OfferForm(GivenForm):
         )
         takes_images = (upstream.model_images or {}).get(model)
         words = (word for word, takes in TAKES_IMAGES.items() if takes is takes_images)
-        self.fields[_images_of(model)] = forms.ChoiceField(
+        self.fields[_name_images_field(model)] = forms.ChoiceField(
             label=f"Images for {model}",
             required=False,
             choices=[("", "As listed"), ("yes", "Takes images"), ("no", "Text only")],
             initial=next(words, ""),
             widget=forms.Select({"id": f"id_images_{number}"}),
         )
-        self.fields[_context_of(model)] = forms.IntegerField(
+        self.fields[_name_context_field(model)] = forms.IntegerField(
             label=f"Context of {model} in tokens",
             required=False,
             min_value=MIN_WINDOW,
@@ -189,61 +189,73 @@ class OfferForm(GivenForm):
 
     def names_after(self, before: Mapping[str, str]) -> dict[str, str]:
         """Return the new names by model; models that the form does not show keep theirs."""
-        return self._texts_after(before, _name_of)
+        return self._texts_after(before, _name_display_name_field)
 
     def descriptions_after(self, before: Mapping[str, str]) -> dict[str, str]:
         """Return the new descriptions by model; models that the form does not show keep theirs."""
-        return self._texts_after(before, _description_of)
+        return self._texts_after(before, _name_description_field)
 
     def _texts_after(
-        self, before: Mapping[str, str], name_of: Callable[[str], str]
+        self, before: Mapping[str, str], name_field: Callable[[str], str]
     ) -> dict[str, str]:
-        entered = {one: self.cleaned_data[name_of(one)] for one in self._shown}
-        return {one: text for one, text in {**before, **entered}.items() if text}
+        entered = {model: self.cleaned_data[name_field(model)] for model in self._editable_models}
+        return {model: text for model, text in {**before, **entered}.items() if text}
 
     def images_after(self, before: Mapping[str, bool]) -> dict[str, bool]:
         """Return which models take images, for those that the administrator decided about."""
-        entered = {one: TAKES_IMAGES.get(self.cleaned_data[_images_of(one)]) for one in self._shown}
-        return {one: takes for one, takes in {**before, **entered}.items() if takes is not None}
+        entered = {
+            model: TAKES_IMAGES.get(self.cleaned_data[_name_images_field(model)])
+            for model in self._editable_models
+        }
+        return {model: takes for model, takes in {**before, **entered}.items() if takes is not None}
 
     def contexts_after(self, before: Mapping[str, int]) -> dict[str, int]:
         """Return the sizes of contexts that the administrator entered, by model."""
-        entered = {one: self.cleaned_data[_context_of(one)] for one in self._shown}
-        return {one: tokens for one, tokens in {**before, **entered}.items() if tokens}
+        entered = {
+            model: self.cleaned_data[_name_context_field(model)] for model in self._editable_models
+        }
+        return {model: tokens for model, tokens in {**before, **entered}.items() if tokens}
 
     @property
-    def _shown(self) -> Sequence[str]:
+    def _editable_models(self) -> Sequence[str]:
         """The models that the form has fields for."""
-        return [one for one, _ in self.fields["models"].choices] if "models" in self.fields else ()  # type: ignore[attr-defined]
+        if "models" not in self.fields:
+            return ()
+        return [model for model, _ in self.fields["models"].choices]  # type: ignore[attr-defined]
 
     @property
     def rows(self) -> Iterator[tuple[str, bool, Sequence[BoundField]]]:
         """Each model with whether it is ticked, and its other fields."""
         ticked = set(self["models"].value() or ())
-        for one, _ in self.fields["models"].choices:  # type: ignore[attr-defined]
-            names = _name_of(one), _description_of(one), _images_of(one), _context_of(one)
-            yield one, one in ticked, [self[name] for name in names]
+        for model, _ in self.fields["models"].choices:  # type: ignore[attr-defined]
+            names = (
+                _name_display_name_field(model),
+                _name_description_field(model),
+                _name_images_field(model),
+                _name_context_field(model),
+            )
+            yield model, model in ticked, [self[name] for name in names]
 
 
 def _input(id: str, placeholder: str) -> forms.TextInput:
     return forms.TextInput({"autocomplete": "off", "id": id, "placeholder": placeholder})
 
 
-def _description_of(model: str) -> str:
+def _name_description_field(model: str) -> str:
     """Return the name of the field for a model's description."""
     return f"description {model}"
 
 
-def _images_of(model: str) -> str:
+def _name_images_field(model: str) -> str:
     """Return the name of the field that says whether a model takes images."""
     return f"images {model}"
 
 
-def _context_of(model: str) -> str:
+def _name_context_field(model: str) -> str:
     """Return the name of the field for the size of a model's context."""
     return f"context {model}"
 
 
-def _name_of(model: str) -> str:
+def _name_display_name_field(model: str) -> str:
     """Return the name of the field for a model's display name."""
     return f"name {model}"

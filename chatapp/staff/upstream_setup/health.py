@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from chatapp.catalogue import Offer
 from chatapp.models import DailyUsage, Upstream, UpstreamFailure
-from chatapp.models.platform.calendar import day_of
+from chatapp.models.platform.calendar import get_day
 from chatapp.upstream.wire.errors import ErrorKind
 
 DAYS = 30
@@ -24,7 +24,7 @@ class Day:
 
     day: date
     replies: int
-    failed: int
+    failure_count: int
     height: float
     failed_height: float
 
@@ -45,11 +45,11 @@ class Health:
         return sum(day.replies for day in self.days)
 
     @property
-    def failed(self) -> int:
-        return sum(day.failed for day in self.days)
+    def failure_count(self) -> int:
+        return sum(day.failure_count for day in self.days)
 
 
-def health_of(upstreams: Sequence[Upstream], offers: Sequence[Offer]) -> list[Health]:
+def load_health(upstreams: Sequence[Upstream], offers: Sequence[Offer]) -> list[Health]:
     """Return the health of each upstream; `offers` has those that are turned on."""
     by_pk = {offer.upstream.pk: offer for offer in offers}
     failures = defaultdict(list)
@@ -64,22 +64,26 @@ def _health(upstream: Upstream, offer: Offer | None, failures: list[UpstreamFail
     kinds: dict[str, int] = defaultdict(int)
     for failure in failures:
         kinds[failure.words] += failure.count
-    refusals = [one for one in failures if one.kind == ErrorKind.UNAUTHORIZED]
-    refused = refusals[-1] if refusals else None
+    refusals = [
+        upstream_failure
+        for upstream_failure in failures
+        if upstream_failure.kind == ErrorKind.UNAUTHORIZED
+    ]
+    refusal = refusals[-1] if refusals else None
     since = timezone.now() - KEY_REFUSED_FOR
-    is_recent = refused and refused.last_at > max(since, upstream.connected_at or since)
+    is_recent = refusal and refusal.last_at > max(since, upstream.connected_at or since)
     return Health(
         upstream,
         offer,
         _days(upstream, failures),
         sorted(kinds.items(), key=lambda kind: -kind[1]),
         failures[: -RECENT - 1 : -1],
-        refused if is_recent else None,
+        refusal if is_recent else None,
     )
 
 
 def _days(upstream: Upstream, failures: list[UpstreamFailure]) -> list[Day]:
-    today = day_of(timezone.now())
+    today = get_day(timezone.now())
     begins = today - timedelta(days=DAYS - 1)
     used = DailyUsage.objects.filter(upstream_name=upstream.name, day__gte=begins).order_by()
     replies = dict(used.values_list("day").annotate(count=Sum(F("replies") + F("requests"))))

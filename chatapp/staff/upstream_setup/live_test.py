@@ -14,17 +14,17 @@ from django.utils import timezone
 from django.utils.safestring import mark_safe
 
 from chatapp import tools
-from chatapp.catalogue import endpoint_of
+from chatapp.catalogue import build_endpoint
 from chatapp.checks.results import CheckResult
 from chatapp.models import Upstream
-from chatapp.staff.upstream_setup.correction import corrected
-from chatapp.upstream.check import Report, check, model_for_chat, row_of
+from chatapp.staff.upstream_setup.correction import suggest_address
+from chatapp.upstream.check import Report, build_row, check, model_for_chat
 
 # Places in the page. The texts of others are escaped, so they can't contain one.
 ROWS, VERDICT = mark_safe("<!-- rows -->"), mark_safe("<!-- verdict -->")
 
 
-def page_of_test(request: HttpRequest, upstream: Upstream, model: str) -> AsyncIterator[str]:
+def stream_test_page(request: HttpRequest, upstream: Upstream, model: str) -> AsyncIterator[str]:
     """Return the parts of the page of a test that runs while they are sent.
 
     The test asks `model`, or one of the upstream. The page reads the database, so it is rendered
@@ -32,20 +32,20 @@ def page_of_test(request: HttpRequest, upstream: Upstream, model: str) -> AsyncI
     """
     context = {"upstream": upstream, "is_running": True, "rows": ROWS, "verdict": VERDICT}
     page = render_to_string("upstream_setup/test.html", context, request)
-    return _parts_of(page, request, upstream, model)
+    return _stream_parts(page, request, upstream, model)
 
 
-async def _parts_of(
+async def _stream_parts(
     page: str, request: HttpRequest, upstream: Upstream, model: str
 ) -> AsyncIterator[str]:
-    before, _, rest = page.partition(ROWS)
-    between, _, after = rest.partition(VERDICT)
+    before, _, remainder = page.partition(ROWS)
+    between, _, after = remainder.partition(VERDICT)
     yield before
-    found: asyncio.Queue[CheckResult | None] = asyncio.Queue()
-    testing = asyncio.create_task(_test(upstream, model, found))
+    results: asyncio.Queue[CheckResult | None] = asyncio.Queue()
+    testing = asyncio.create_task(_test(upstream, model, results))
     try:
-        while result := await found.get():
-            yield render_to_string("upstream_setup/_row.html", {"row": row_of(result)})
+        while result := await results.get():
+            yield render_to_string("upstream_setup/_row.html", {"row": build_row(result)})
         report = await testing
         if report.can_serve:
             await Upstream.objects.filter(pk=upstream.pk).aupdate(connected_at=timezone.now())
@@ -57,7 +57,7 @@ async def _parts_of(
     context = {
         "upstream": upstream,
         "report": report,
-        "corrected": corrected(upstream, report.failed_with),
+        "corrected": suggest_address(upstream, report.failed_with),
         "asks_model": not report.can_serve and not upstream.named_models,
     }
     yield render_to_string("upstream_setup/_verdict.html", context, request)
@@ -65,11 +65,11 @@ async def _parts_of(
 
 
 async def _test(
-    upstream: Upstream, model: str, found: "asyncio.Queue[CheckResult | None]"
+    upstream: Upstream, model: str, results: "asyncio.Queue[CheckResult | None]"
 ) -> Report:
     model = model or model_for_chat(list(upstream.named_models))
     clock = tools.CLOCK.as_request()
     try:
-        return await check(endpoint_of(upstream), model, clock, found=found.put_nowait)
+        return await check(build_endpoint(upstream), model, clock, on_result=results.put_nowait)
     finally:
-        found.put_nowait(None)
+        results.put_nowait(None)

@@ -14,7 +14,12 @@ from chatapp.upstream.wire.chat_parameters import (
     PARAMETER_NAMES,
     InvalidParameters,
 )
-from chatapp.upstream.wire.parameter_rules import LISTED, OFFERED, Rules, checked_rules
+from chatapp.upstream.wire.parameter_rules import (
+    LIST_PARAMETERS,
+    OFFERABLE_PARAMETERS,
+    Rules,
+    clean_rules,
+)
 
 PARTS = {
     "min": "At least",
@@ -63,28 +68,39 @@ class RulesForm(forms.Form):
     def clean(self) -> None:
         entered = {name: rule for name in LABELS if (rule := self._rule(name))}
         try:
-            self.rules = checked_rules(entered)
+            self.rules = clean_rules(entered)
         except InvalidParameters as invalid:
             for name, sentence in invalid.errors.items():
-                part = next(one for one in PARTS if f"{name}-{one}" in self.fields)
+                part = next(
+                    candidate for candidate in PARTS if f"{name}-{candidate}" in self.fields
+                )
                 self.add_error(f"{name}-{part}", sentence)
 
     @property
     def rows(self) -> Iterator[Row]:
         for name in LABELS:
-            yield Row(name, [self[one] for one in self.fields if one.partition("-")[0] == name])
+            yield Row(
+                name,
+                [
+                    self[field_name]
+                    for field_name in self.fields
+                    if field_name.partition("-")[0] == name
+                ],
+            )
 
     def _rule(self, name: str) -> dict[str, object]:
-        given = {part: self.cleaned_data.get(f"{name}-{part}") for part in PARTS}
-        if given["off"]:
+        entries = {part: self.cleaned_data.get(f"{name}-{part}") for part in PARTS}
+        if entries["off"]:
             return {"fixed": None}
-        given["offered"] = given["offered"] or None
+        entries["offered"] = entries["offered"] or None
         if name in _SWITCHES:
-            given["fixed"] = _ON_OR_OFF.get(str(given["fixed"]))
-        if isinstance(allowed := given["allowed"], str):
-            given["allowed"] = allowed.replace(",", " ").split()
+            entries["fixed"] = _ON_OR_OFF.get(str(entries["fixed"]))
+        if isinstance(allowed := entries["allowed"], str):
+            entries["allowed"] = allowed.replace(",", " ").split()
         return {
-            part: one for part, one in given.items() if part != "off" and one not in (None, "", [])
+            part: value
+            for part, value in entries.items()
+            if part != "off" and value not in (None, "", [])
         }
 
 
@@ -94,20 +110,20 @@ def _fields() -> Iterator[tuple[str, str, forms.Field]]:
         number = forms.IntegerField if name in _WHOLE else forms.FloatField
         for part in _BOUNDS.get(name, ()):
             yield name, part, number(required=False, widget=_number(name))
-        if name in LISTED:
-            known = ", ".join(_KNOWN.get(name, ("top_k", "min_p")))
+        if name in LIST_PARAMETERS:
+            placeholder = ", ".join(_KNOWN.get(name, ("top_k", "min_p")))
             widget = forms.TextInput(
-                {"autocomplete": "off", "placeholder": known, "class": "names"}
+                {"autocomplete": "off", "placeholder": placeholder, "class": "names"}
             )
             yield name, "allowed", forms.CharField(required=False, max_length=5000, widget=widget)
         if name in _SWITCHES:
             choices = [("", "Not fixed"), ("on", "On"), ("off", "Off")]
             yield name, "fixed", forms.ChoiceField(required=False, choices=choices)
         if name == "reasoning_effort":
-            choices = [("", "Not fixed"), *((one, one) for one in EFFORTS)]
+            choices = [("", "Not fixed"), *((effort, effort) for effort in EFFORTS)]
             yield name, "fixed", forms.ChoiceField(required=False, choices=choices)
         yield name, "off", forms.BooleanField(required=False)
-        if name in OFFERED:
+        if name in OFFERABLE_PARAMETERS:
             yield name, "offered", forms.BooleanField(required=False)
 
 
@@ -116,18 +132,18 @@ def _number(name: str) -> forms.NumberInput:
 
 
 def _initial(rules: Rules) -> dict[str, object]:
-    shown: dict[str, object] = {}
+    initial: dict[str, object] = {}
     for name, rule in rules.items():
         for part, value in rule.items():
             if part == "fixed" and value is None:
-                shown[f"{name}-off"] = True
+                initial[f"{name}-off"] = True
             elif part == "allowed" and isinstance(value, list):
-                shown[f"{name}-allowed"] = ", ".join(map(str, value))
-                shown[f"{name}-off"] = not value
+                initial[f"{name}-allowed"] = ", ".join(map(str, value))
+                initial[f"{name}-off"] = not value
             elif part == "offered":
-                shown[f"{name}-{part}"] = value
+                initial[f"{name}-{part}"] = value
             elif name in _SWITCHES:
-                shown[f"{name}-{part}"] = "on" if value else "off"
+                initial[f"{name}-{part}"] = "on" if value else "off"
             else:
-                shown[f"{name}-{part}"] = value
-    return shown
+                initial[f"{name}-{part}"] = value
+    return initial

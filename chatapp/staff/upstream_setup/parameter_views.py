@@ -61,11 +61,13 @@ def _store(request: HttpRequest, upstream: Upstream, model: str, form: RulesForm
         locked = Upstream.objects.select_for_update().only("model_parameters").get(pk=upstream.pk)
         stored = locked.model_parameters or {}
         before, after = stored.get(model, {}), form.rules
-        kept = {one: rules for one, rules in stored.items() if one != model}
-        if after and len(kept) >= MAX_MODELS:
+        other_rules = {
+            other_model: rules for other_model, rules in stored.items() if other_model != model
+        }
+        if after and len(other_rules) >= MAX_MODELS:
             return False
         if before != after:
-            locked.model_parameters = {**kept, model: after} if after else kept
+            locked.model_parameters = {**other_rules, model: after} if after else other_rules
             locked.save(update_fields=["model_parameters"])
             detail = {"before": {"model_parameters": {model: before}}}
             detail |= {"after": {"model_parameters": {model: after}}}

@@ -20,14 +20,14 @@ def propose_model(upstream: Upstream, listed: Sequence[str]) -> str:
 
     Returns "" without one, or if titles have a model or the upstream is connected already.
     """
-    if upstream.enabled or upstream.is_demo or Installation.this().title_upstream_id:
+    if upstream.enabled or upstream.is_demo or Installation.load().title_upstream_id:
         return ""
     return next(filter(_SMALL.search, models_for_chat(listed)), "")
 
 
 def write_titles_with(request: HttpRequest, upstream: Upstream, model: str) -> None:
     """Let a model write the titles of chats; call it in a transaction."""
-    installation = Installation.this()
+    installation = Installation.load()
     installation.title_upstream, installation.title_model = upstream, model
     installation.save()
     before = {"title_upstream": "", "title_model": ""}

@@ -29,18 +29,18 @@ from chatapp.models import (
     ToolServer,
     Upstream,
     User,
-    permitted,
+    load_model_access,
 )
 from chatapp.realtime.worker import worker
-from chatapp.staff.admin.secret_forms import state_of_secret
-from chatapp.staff.admin.upstreams import switch_demo_off, taken_along_by
+from chatapp.staff.admin.secret_forms import describe_secret
+from chatapp.staff.admin.upstreams import describe_cascade, switch_demo_off
 from chatapp.staff.people.log import record
-from chatapp.staff.upstream_setup.concessions import lessons_of
-from chatapp.staff.upstream_setup.correction import corrected
+from chatapp.staff.upstream_setup.concessions import list_lessons
+from chatapp.staff.upstream_setup.correction import suggest_address
 from chatapp.staff.upstream_setup.failing import dismiss
 from chatapp.staff.upstream_setup.forms import AddressForm, ModelForm, OfferForm, RequestsForm
-from chatapp.staff.upstream_setup.health import DAYS, health_of
-from chatapp.staff.upstream_setup.live_test import page_of_test
+from chatapp.staff.upstream_setup.health import DAYS, load_health
+from chatapp.staff.upstream_setup.live_test import stream_test_page
 from chatapp.staff.upstream_setup.titling import propose_model, write_titles_with
 from chatapp.upstream.check import model_for_chat
 
@@ -50,9 +50,9 @@ from chatapp.upstream.check import model_for_chat
 def upstreams(request: HttpRequest) -> HttpResponse:
     """Show the health of all upstreams. Enabled ones are asked for their models, which is free."""
     everything = sorted(Upstream.objects.all(), key=lambda upstream: not upstream.enabled)
-    enabled = [one for one in everything if one.enabled]
+    enabled = [provider for provider in everything if provider.enabled]
     offers = async_to_sync(worker().catalogue.offers)(wait_for_all=True, upstreams=enabled)
-    context = {"healths": health_of(everything, offers), "days": DAYS}
+    context = {"healths": load_health(everything, offers), "days": DAYS}
     return render(request, "upstream_setup/upstreams.html", context)
 
 
@@ -69,7 +69,7 @@ def order(request: HttpRequest) -> HttpResponse:
         after = _names_in_order()
         if before != after:
             change = {"before": {"providers": before}, "after": {"providers": after}}
-            record(request, "installation.changed", Installation.this(), **change)
+            record(request, "installation.changed", Installation.load(), **change)
     messages.success(request, "Order saved.")
     return redirect("upstreams")
 
@@ -103,26 +103,26 @@ def offer(request: HttpRequest, pk: int) -> HttpResponse:
     upstream = get_object_or_404(Upstream, pk=pk)
     if request.method != "POST":
         return _offer_page(request, upstream)
-    form = _offer_form(request, upstream, _listed(upstream))
+    form = _offer_form(request, upstream, _fetch_listing(upstream))
     if not form.is_valid():
         return _offer_page(request, upstream, form=form)
-    before = _offered(upstream)
+    before = _describe_offer(upstream)
     upstream.offered_models, upstream.enabled = form.offered_models, True
     upstream.model_names = form.names_after(before["model_names"])
     upstream.model_descriptions = form.descriptions_after(upstream.descriptions)
     upstream.model_images = form.images_after(upstream.model_images or {})
     upstream.model_contexts = form.contexts_after(upstream.model_contexts or {})
-    after = _offered(upstream)
+    after = _describe_offer(upstream)
     decided = after["model_images"].items() - before["model_images"].items()
     entered = after["model_contexts"].items() - before["model_contexts"].items()
     target: dict[str, Any] = {"upstream": upstream, "model": ""}
-    before_access = AccessRule.objects.given_to(**target)
+    before_access = AccessRule.objects.list_group_names(**target)
     with transaction.atomic():
         upstream.save(update_fields=list(after))
         Upstream.forget_image_refusals(pk, {model for model, _ in decided})
         Upstream.forget_context_refusals(pk, {model for model, _ in entered})
-        AccessRule.objects.give(form.chosen, **target)
-        access = AccessRule.objects.given_to(**target)
+        AccessRule.objects.restrict_to(form.chosen_groups, **target)
+        access = AccessRule.objects.list_group_names(**target)
         record(request, "access.changed", upstream, model="", before=before_access, after=access)
         if before != after:
             record(request, "upstream.changed", upstream, before=before, after=after)
@@ -133,7 +133,7 @@ def offer(request: HttpRequest, pk: int) -> HttpResponse:
     if before["enabled"]:
         messages.success(request, "Saved.")
         return redirect("upstream-offer", pk)
-    model = _to_try(request, upstream)
+    model = _find_model_to_try(request, upstream)
     if not model:
         messages.success(request, f"{upstream} is connected. Its models are available in the chat.")
         return redirect("upstreams")
@@ -228,10 +228,10 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
     if request.method == "POST":
         with transaction.atomic():
             for limit in limits:
-                BudgetAccount.objects.remove_of(limit)
+                BudgetAccount.objects.remove_limit(limit)
                 record(request, "limit.deleted", limit, before=limit.as_record())
                 limit.delete()
-            before = {name: rows for name, rows in taken_along_by(upstream).items() if rows}
+            before = {name: rows for name, rows in describe_cascade(upstream).items() if rows}
             record(request, "upstream.deleted", upstream, before=before)
             upstream.delete()
         messages.success(request, f"{upstream} was deleted.")
@@ -240,7 +240,7 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "upstream_setup/delete.html", context)
 
 
-def _offered(upstream: Upstream) -> dict[str, Any]:
+def _describe_offer(upstream: Upstream) -> dict[str, Any]:
     """Return what the form of models sets, for the audit log."""
     return {
         "offered_models": upstream.offered_models,
@@ -256,12 +256,12 @@ def _names_in_order() -> list[str]:
     return list(Upstream.objects.values_list("name", flat=True))
 
 
-def _to_try(request: HttpRequest, upstream: Upstream) -> str:
+def _find_model_to_try(request: HttpRequest, upstream: Upstream) -> str:
     """Return the first chat model of this upstream that the person may ask, or ""."""
     assert isinstance(request.user, User)
-    rules = permitted(request.user.pk)
-    listed = list(upstream.named_models) or [model.id for model in _listed(upstream).models]
-    return model_for_chat([one for one in listed if rules.may_ask(upstream.pk, one)])
+    rules = load_model_access(request.user.pk)
+    listed = list(upstream.named_models) or [model.id for model in _fetch_listing(upstream).models]
+    return model_for_chat([model_id for model_id in listed if rules.may_ask(upstream.pk, model_id)])
 
 
 @require_http_methods(["GET", "POST"])
@@ -277,50 +277,50 @@ def test(request: HttpRequest, pk: int) -> HttpResponseBase:
     if request.method == "POST" and not upstream.secret_problem and form.is_valid():
         with transaction.atomic():
             record(request, "upstream.checked", upstream)
-        parts = page_of_test(request, upstream, form.cleaned_data["model"])
+        parts = stream_test_page(request, upstream, form.cleaned_data["model"])
         # nginx would hold the rows back otherwise.
         return StreamingHttpResponse(parts, headers={"X-Accel-Buffering": "no"})
-    found = _listed(upstream)
-    correction = corrected(upstream, found.error.kind if found.error else None)
-    asks_model = not found.models and not upstream.named_models
-    context = {"upstream": upstream, "found": found, "is_running": False}
+    listing = _fetch_listing(upstream)
+    correction = suggest_address(upstream, listing.error.kind if listing.error else None)
+    asks_model = not listing.models and not upstream.named_models
+    context = {"upstream": upstream, "found": listing, "is_running": False}
     context |= {"corrected": correction, "asks_model": asks_model}
     return render(request, "upstream_setup/test.html", context)
 
 
 def _offer_page(request: HttpRequest, upstream: Upstream, **context: Any) -> HttpResponse:
-    found = _listed(upstream)
-    [health] = health_of([upstream], [])
+    listing = _fetch_listing(upstream)
+    [health] = load_health([upstream], [])
     context = {
-        "form": _offer_form(None, upstream, found),
+        "form": _offer_form(None, upstream, listing),
         "requests_form": RequestsForm(instance=upstream),
         **context,
     }
     context |= {
         "upstream": upstream,
-        "found": found,
-        "listed": {model.id: model for model in found.models},
+        "found": listing,
+        "listed": {model.id: model for model in listing.models},
         "health": health,
         "days": DAYS,
-        "lessons": lessons_of(upstream),
+        "lessons": list_lessons(upstream),
         "fallbacks": Fallback.objects.by_model(upstream),
         "tool_servers": ToolServer.objects.filter(enabled=True),
-        "key": state_of_secret(upstream.api_key, upstream.secret_problem),
+        "key": describe_secret(upstream.api_key, upstream.secret_problem),
     }
     return render(request, "upstream_setup/offer.html", context)
 
 
-def _listed(upstream: Upstream) -> Offer:
+def _fetch_listing(upstream: Upstream) -> Offer:
     """Return the models an upstream itself lists, ignoring any choice of an administrator."""
     plain = Upstream(pk=upstream.pk, name=upstream.name, base_url=upstream.base_url)
     plain.api_key, plain.dialect = upstream.api_key, upstream.dialect
-    [found] = async_to_sync(worker().catalogue.offers)(wait_for_all=True, upstreams=[plain])
-    return found
+    [listing] = async_to_sync(worker().catalogue.offers)(wait_for_all=True, upstreams=[plain])
+    return listing
 
 
-def _offer_form(request: HttpRequest | None, upstream: Upstream, found: Offer) -> OfferForm:
+def _offer_form(request: HttpRequest | None, upstream: Upstream, listing: Offer) -> OfferForm:
     rule = AccessRule.objects.filter(upstream=upstream, model="").first()
     initial = {"to": "groups" if rule else "everybody", "groups": rule.groups.all() if rule else ()}
-    listed = [model.id for model in found.models]
+    listed = [model.id for model in listing.models]
     proposed = propose_model(upstream, listed)
     return OfferForm(request.POST if request else None, upstream, listed, initial, proposed)

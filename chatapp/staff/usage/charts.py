@@ -55,14 +55,14 @@ class Chart:
         return any(column.is_partial for column in self.columns)
 
 
-def chart(shown: list[Figures], earlier: list[Figures], measure: str) -> Chart:
+def chart(timeline: list[Figures], earlier: list[Figures], measure: str) -> Chart:
     """Lay out the chart of a measure; both lists have an entry per day or month."""
-    top = round_up(max(one.of(measure) for one in [*shown, *earlier]))
-    each = 100 / len(shown)
-    before = [one.figure(measure) for one in earlier]
+    top = round_up(max(figures.get_amount(measure) for figures in [*timeline, *earlier]))
+    each = 100 / len(timeline)
+    before = [figures.figure(measure) for figures in earlier]
     columns = [
-        _column(one, measure, top, (position * each, each), past)
-        for position, (one, past) in enumerate(zip(shown, before, strict=True))
+        _column(figures, measure, top, (position * each, each), past)
+        for position, (figures, past) in enumerate(zip(timeline, before, strict=True))
     ]
     return Chart(top, columns, outline(before, top) if any(before) else "")
 
@@ -76,34 +76,40 @@ def round_up(value: float) -> int:
 
 
 def _column(
-    one: Figures, measure: str, highest: float, position: tuple[float, float], before: float | None
+    figures: Figures,
+    measure: str,
+    highest: float,
+    position: tuple[float, float],
+    before: float | None,
 ) -> Column:
     (x, each), scale = position, 100 / highest
     parts, top = [], 100.0
-    for shade, value in enumerate(amounts(one, measure), start=1):
+    for shade, value in enumerate(amounts(figures, measure), start=1):
         if value:
             top -= value * scale
             parts.append(Part(shade, round(top, 2), round(value * scale, 2)))
     return Column(
-        label=one.label,
-        value=one.figure(measure),
+        label=figures.label,
+        value=figures.figure(measure),
         x=round(x + each / 10, 2),
         width=round(each * 0.8, 2),
         parts=parts,
         top=round(top, 2),
-        estimated=round(one.unsure(measure) * scale, 2),
-        is_partial=one.is_partial(measure),
-        before=round(100 - before * scale, 2) if before and before < one.of(measure) else None,
+        estimated=round(figures.unsure(measure) * scale, 2),
+        is_partial=figures.is_partial(measure),
+        before=round(100 - before * scale, 2)
+        if before and before < figures.get_amount(measure)
+        else None,
     )
 
 
-def amounts(one: Figures, measure: str) -> list[float]:
+def amounts(figures: Figures, measure: str) -> list[float]:
     """Return the amounts of a column's parts, in the order of `PARTS`."""
     if measure == "tokens":
-        return [one["prompt_tokens"], one["completion_tokens"]]
+        return [figures["prompt_tokens"], figures["completion_tokens"]]
     if measure == "answers":
-        return [one["complete"], one["stopped"] + one["limited"], one["failed"]]
-    return [one.of(measure)]
+        return [figures["complete"], figures["stopped"] + figures["limited"], figures["failed"]]
+    return [figures.get_amount(measure)]
 
 
 def outline(values: list[float | None], highest: float, width: float = 1000) -> str:

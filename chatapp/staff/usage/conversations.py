@@ -11,19 +11,19 @@ from django.db.models.expressions import RawSQL
 
 from chatapp.models import Conversation, Message, Usage
 from chatapp.models.billing.daily_usage import SUMS
-from chatapp.staff.usage.figures import Figures, added
+from chatapp.staff.usage.figures import Figures, add_figures
 
 _SUMS: dict[str, Any] = {
     f"sum_{name}": Sum(
-        RawSQL(one.format(row=Usage._meta.db_table), (), BigIntegerField())  # noqa: S611 - our own
+        RawSQL(sum_sql.format(row=Usage._meta.db_table), (), BigIntegerField())  # noqa: S611 - our own
     )
-    for name, one in SUMS.items()
+    for name, sum_sql in SUMS.items()
 }
 _FIRST_CHOICE = Q(choice=None) | Q(choice=0)  # all choices of a response are booked for this one
 
 
 @dataclass(frozen=True)
-class Spent:
+class ConversationUsage:
     """The usage of a conversation.
 
     `total` includes deleted messages while they can be restored. The ledger keeps the rows of
@@ -36,7 +36,7 @@ class Spent:
     copied: int  # replies, booked in the conversation they were written in
 
 
-def spent(conversation: Conversation) -> Spent:
+def load_conversation_usage(conversation: Conversation) -> ConversationUsage:
     """Return the usage of a conversation's replies, its title and its summaries."""
     replies = _figures(Usage.objects.filter(message__conversation=conversation))
     title = _figures(Usage.objects.filter(pk=conversation.pk))
@@ -44,8 +44,8 @@ def spent(conversation: Conversation) -> Spent:
     streaming = conversation.messages.streaming()
     unbooked = conversation.messages.filter(_FIRST_CHOICE, role=Message.Role.ASSISTANT, usage=None)
     copied = unbooked.exclude(ending=Message.STREAMING)
-    total = added([replies, title, summaries], SUMS)
-    return Spent(total, summaries["booked"], streaming.count(), copied.count())
+    total = add_figures([replies, title, summaries], SUMS)
+    return ConversationUsage(total, summaries["booked"], streaming.count(), copied.count())
 
 
 def _figures(rows: QuerySet[Usage]) -> Figures:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 
 # The sums that the chart of each measure is drawn from.
-DRAWN = {
+CHART_SUMS = {
     "cost": ("cost", "estimated_cost", "unpriced", "with_fees"),
     "tokens": ("prompt_tokens", "completion_tokens", "estimated_tokens", "unknown"),
     "answers": ("replies", "requests", "complete", "stopped", "limited", "failed"),
@@ -13,7 +13,7 @@ DRAWN = {
 # Measures that can be estimated or unknown.
 UNSURE = ("cost", "tokens")
 # The sums of the previous period that figures are compared with.
-COMPARED = (
+COMPARED_SUMS = (
     *("prompt_tokens", "completion_tokens", "unknown", "cost", "unpriced", "with_fees"),
     *("replies", "requests"),
 )
@@ -69,7 +69,7 @@ class Figures:
             return self.sums["unpriced"] > 0 or self.sums["with_fees"] > 0
         return measure == "tokens" and self.sums["unknown"] > 0
 
-    def of(self, measure: str) -> float:
+    def get_amount(self, measure: str) -> float:
         return self.figure(measure) or 0
 
     def unsure(self, measure: str) -> int:
@@ -77,7 +77,7 @@ class Figures:
         return self[f"estimated_{measure}"] if measure in UNSURE else 0
 
 
-def added(rows: Iterable[Figures], names: Iterable[str]) -> Figures:
+def add_figures(rows: Iterable[Figures], names: Iterable[str]) -> Figures:
     """Add the named sums up. People are added too, so the rows must not share any."""
     rows = list(rows)
     sums = {name: sum(row[name] for row in rows) for name in names}

@@ -1,4 +1,4 @@
-"""What the address of a usage page asks for: a period, a grouping and a measure.
+"""The form of the address of a usage page: a period, a grouping and a measure.
 
 Unknown values fall back to the default.
 """
@@ -11,7 +11,7 @@ from django import forms
 from django.http import QueryDict
 from django.utils.timezone import now
 
-from chatapp.models.platform.calendar import day_of
+from chatapp.models.platform.calendar import get_day
 from chatapp.staff.usage.periods import DAY, Period
 from chatapp.staff.usage.queries import UsageQuery, has_known_costs
 
@@ -44,12 +44,12 @@ class UsageForm(forms.Form):
     until = forms.DateField(label="To", widget=forms.DateInput({"type": "date"}))
 
     def __init__(self, query: QueryDict, person: int | None = None) -> None:
-        self.today = day_of(now())
+        self.today = get_day(now())
         self.person = person
         self.groupings = OWN if person else BY
-        self.period = _one_of(PERIODS, query.get("period"), DEFAULT)
-        self.by = _one_of(self.groupings, query.get("by"), "model")
-        self.chosen_measure = _one_of(MEASURES, query.get("measure"), "")
+        self.period = _choose(PERIODS, query.get("period"), DEFAULT)
+        self.by = _choose(self.groupings, query.get("by"), "model")
+        self.chosen_measure = _choose(MEASURES, query.get("measure"), "")
         days = {"since": f"{self.today - 29 * DAY}", "until": f"{self.today}"}
         super().__init__(days | {name: query[name] for name in days if query.get(name)})
 
@@ -63,7 +63,7 @@ class UsageForm(forms.Form):
         return data
 
     @property
-    def parsed(self) -> UsageQuery:
+    def criteria(self) -> UsageQuery:
         period = self._period()
         default = "cost" if has_known_costs(period, self.person) else "tokens"
         return UsageQuery(period, self.by, self.chosen_measure or default, self.person)
@@ -79,12 +79,12 @@ class UsageForm(forms.Form):
         return Period.of_days(7 if self.period == "7" else 30, self.today)
 
     @property
-    def chosen(self) -> dict[str, str]:
+    def link_parameters(self) -> dict[str, str]:
         """The parameters that the links of the page keep."""
         days = {"since": self.data["since"], "until": self.data["until"]}
-        given = {"period": self.period, "by": self.by, "measure": self.chosen_measure}
-        return given | (days if self.period == CUSTOM else {})
+        parameters = {"period": self.period, "by": self.by, "measure": self.chosen_measure}
+        return parameters | (days if self.period == CUSTOM else {})
 
 
-def _one_of(choices: Mapping[str, str], given: str | None, default: str) -> str:
-    return given if given and given in choices else default
+def _choose(choices: Mapping[str, str], value: str | None, default: str) -> str:
+    return value if value and value in choices else default

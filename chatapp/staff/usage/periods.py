@@ -58,7 +58,7 @@ class Period:
             return "the year before"
         return "the day before" if self.days == 1 else f"the {self.days} days before"
 
-    def name_of(self, day: date) -> str:
+    def format_day(self, day: date) -> str:
         """Return a day, or the month that it begins, as people write it."""
         return f"{day:%b %Y}" if self.is_year else f"{day.day} {day:%b %Y}"
 

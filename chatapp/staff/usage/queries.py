@@ -15,7 +15,7 @@ from django.db.models.expressions import RawSQL
 
 from chatapp.models import DailyUsage, MonthlyUsage, Preset, Price, Upstream, Usage, User
 from chatapp.models.billing.daily_usage import SUMS
-from chatapp.staff.usage.figures import COMPARED, DRAWN, Figures, added
+from chatapp.staff.usage.figures import CHART_SUMS, COMPARED_SUMS, Figures, add_figures
 from chatapp.staff.usage.periods import Period, days_between, months_between
 
 NOBODY = "Erased people"
@@ -28,7 +28,7 @@ _PEOPLE = Count("person", distinct=True, filter=~Q(person=0))
 
 @dataclass(frozen=True)
 class UsageQuery:
-    """What to report: the period, the grouping, the measure of the chart, and whose usage."""
+    """The query of a report: the period, the grouping, the measure of the chart, and the person."""
 
     period: Period
     by: str
@@ -53,22 +53,28 @@ class Report:
 
 def report(query: UsageQuery) -> Report:
     period = query.period
-    shown = _shown(period, query.person)
+    period_rows = _get_period_rows(period, query.person)
     # The sums don't know presets: the table's rows are added up from the ledger.
     column = "day" if query.by == "preset" else COLUMNS.get(query.by, "person")
-    found = _summed(shown, column, SUMS)
-    by_day = found if column == "day" else _summed(shown, "day", DRAWN[query.measure])
+    figures_by_key = _sum_by(period_rows, column, SUMS)
+    by_day = (
+        figures_by_key
+        if column == "day"
+        else _sum_by(period_rows, "day", CHART_SUMS[query.measure])
+    )
     timeline = _in_order(period, by_day, period.begins, period.until)
-    total = replace(added(found.values(), SUMS), **shown.aggregate(people=_PEOPLE))
-    past, of_past = _past(query)
-    earlier = _in_order(period, past, period.before_begins, period.before_until)
-    rows = timeline if query.by == "day" else _rows(query, found)
-    return Report(total, of_past, timeline, earlier, rows)
+    total = replace(
+        add_figures(figures_by_key.values(), SUMS), **period_rows.aggregate(people=_PEOPLE)
+    )
+    previous_by_day, previous_total = _load_previous(query)
+    earlier = _in_order(period, previous_by_day, period.before_begins, period.before_until)
+    rows = timeline if query.by == "day" else _rows(query, figures_by_key)
+    return Report(total, previous_total, timeline, earlier, rows)
 
 
 def has_known_costs(period: Period, person: int | None) -> bool:
     """Whether the cost of any reply or title in the period is known."""
-    return _shown(period, person).filter(unpriced__lt=F("booked")).exists()
+    return _get_period_rows(period, person).filter(unpriced__lt=F("booked")).exists()
 
 
 @dataclass(frozen=True)
@@ -81,7 +87,7 @@ class UnpricedModel:
 def models_without_price(period: Period, person: int | None) -> list[UnpricedModel]:
     """Return the used models that a price would help: their tokens are known, their cost is not."""
     rows = (
-        _shown(period, person)
+        _get_period_rows(period, person)
         .filter(unpriced__gt=F("unknown"))
         .exclude(model="")
         .order_by()
@@ -90,15 +96,15 @@ def models_without_price(period: Period, person: int | None) -> list[UnpricedMod
         .order_by("-replies", "upstream_name", "model")[:MAX_UNPRICED]
     )
     named = Upstream.objects.filter(name__in={name for name, _, _ in rows}).defer("api_key")
-    upstreams = {one.name: one for one in named}
+    upstreams = {provider.name: provider for provider in named}
     return [
         UnpricedModel(upstream, model, replies)
         for name, model, replies in rows
-        if (upstream := upstreams.get(name)) and Price.holding(upstream.pk, model) is None
+        if (upstream := upstreams.get(name)) and Price.find(upstream.pk, model) is None
     ]
 
 
-def _shown(period: Period, person: int | None) -> "QuerySet[Any]":
+def _get_period_rows(period: Period, person: int | None) -> "QuerySet[Any]":
     table = MonthlyUsage if period.is_year else DailyUsage
     return _rows_between(table, person, period.begins, period.until)
 
@@ -110,7 +116,7 @@ def _rows_between(
     return rows if person is None else rows.filter(person=person)
 
 
-def _past(query: UsageQuery) -> tuple[dict[date, Figures], Figures]:
+def _load_previous(query: UsageQuery) -> tuple[dict[date, Figures], Figures]:
     """Return the previous period's days or months, and their total.
 
     The last month of a year is counted up to the same day as the current month.
@@ -119,52 +125,65 @@ def _past(query: UsageQuery) -> tuple[dict[date, Figures], Figures]:
     since, until = period.before_begins, period.before_until
     if not period.is_year:
         days = _rows_between(DailyUsage, person, since, until)
-        past, people = _summed(days, "day", COMPARED), days.values_list("person").distinct()
+        past, people = _sum_by(days, "day", COMPARED_SUMS), days.values_list("person").distinct()
     else:
         month = until.replace(day=1)
         months = _rows_between(MonthlyUsage, person, since, month - timedelta(days=1))
         days = _rows_between(DailyUsage, person, month, until)
-        past = _summed(months, "day", COMPARED)
-        past[month] = _figures(days.aggregate(people=_PEOPLE, **_sums(COMPARED)), COMPARED)
+        past = _sum_by(months, "day", COMPARED_SUMS)
+        past[month] = _figures(
+            days.aggregate(people=_PEOPLE, **_sums(COMPARED_SUMS)), COMPARED_SUMS
+        )
         people = months.values_list("person").union(days.values_list("person"))
-    return past, replace(added(past.values(), COMPARED), people=len({*people} - {(0,)}))
+    return past, replace(add_figures(past.values(), COMPARED_SUMS), people=len({*people} - {(0,)}))
 
 
 def _in_order(
-    period: Period, found: Mapping[date, Figures], since: date, until: date
+    period: Period, figures_by_day: Mapping[date, Figures], since: date, until: date
 ) -> list[Figures]:
     days = months_between(since, until) if period.is_year else days_between(since, until)
     nothing = Figures("", dict.fromkeys(SUMS, 0))
-    return [replace(found.get(day, nothing), label=period.name_of(day), day=day) for day in days]
+    return [
+        replace(figures_by_day.get(day, nothing), label=period.format_day(day), day=day)
+        for day in days
+    ]
 
 
-def _rows(query: UsageQuery, found: Mapping[Any, Figures]) -> list[Figures]:
+def _rows(query: UsageQuery, figures_by_key: Mapping[Any, Figures]) -> list[Figures]:
     """Return the table's rows, the largest first."""
     if query.by == "preset":
-        rows = _of_presets(query.period)
+        rows = _group_by_preset(query.period)
     elif query.by in COLUMNS:
-        rows = [replace(one, label=name or "Unknown") for name, one in found.items()]
+        rows = [
+            replace(figures, label=name or "Unknown") for name, figures in figures_by_key.items()
+        ]
     else:
-        rows = _of_groups(found) if query.by == "group" else _of_people(found)
-    return sorted(rows, key=lambda one: (-one.of(query.measure), one.label))
+        rows = (
+            _group_by_group(figures_by_key)
+            if query.by == "group"
+            else _group_by_person(figures_by_key)
+        )
+    return sorted(rows, key=lambda figures: (-figures.get_amount(query.measure), figures.label))
 
 
-def _of_people(found: Mapping[int, Figures]) -> list[Figures]:
+def _group_by_person(figures_by_person: Mapping[int, Figures]) -> list[Figures]:
     names = dict(User.objects.values_list("pk", "username"))
-    return [replace(one, label=names.get(pk, NOBODY)) for pk, one in found.items()]
+    return [
+        replace(figures, label=names.get(pk, NOBODY)) for pk, figures in figures_by_person.items()
+    ]
 
 
-def _of_groups(found: Mapping[int, Figures]) -> list[Figures]:
+def _group_by_group(figures_by_person: Mapping[int, Figures]) -> list[Figures]:
     """Group people by their current groups. Members of several groups count in each."""
     groups: dict[str, list[Figures]] = {}
     members = User.objects.values_list("pk", "groups__name")
     for pk, name in [*members, (0, NOBODY)]:
-        if pk in found:
-            groups.setdefault(name or NO_GROUP, []).append(found[pk])
-    return [replace(added(each, SUMS), label=name) for name, each in groups.items()]
+        if pk in figures_by_person:
+            groups.setdefault(name or NO_GROUP, []).append(figures_by_person[pk])
+    return [replace(add_figures(each, SUMS), label=name) for name, each in groups.items()]
 
 
-def _of_presets(period: Period) -> list[Figures]:
+def _group_by_preset(period: Period) -> list[Figures]:
     """Return a row for each shared preset, and one for all others, whose names are personal."""
     shared = Preset.objects.shared()
     names = dict(shared.values_list("pk", "name"))
@@ -186,9 +205,9 @@ def _sums_of_ledger() -> dict[str, Sum]:
     }
 
 
-def _summed(rows: "QuerySet[Any]", column: str, names: Iterable[str]) -> dict[Any, Figures]:
-    found = rows.order_by().values(column).annotate(people=_PEOPLE, **_sums(names))
-    return {row[column]: _figures(row, names) for row in found}
+def _sum_by(rows: "QuerySet[Any]", column: str, names: Iterable[str]) -> dict[Any, Figures]:
+    sum_rows = rows.order_by().values(column).annotate(people=_PEOPLE, **_sums(names))
+    return {row[column]: _figures(row, names) for row in sum_rows}
 
 
 def _sums(names: Iterable[str]) -> dict[str, Sum]:

@@ -8,7 +8,7 @@ Imports nothing of the app.
 """
 
 from chatapp.text.indexing.folding import fold
-from chatapp.text.indexing.phrases import Phrase, Term, mark, name_marks, quoted, terms
+from chatapp.text.indexing.phrases import Phrase, Term, mark, name_marks, parse_quoted_phrase, terms
 from chatapp.text.indexing.whole_words import Words
 from chatapp.text.indexing.words import entries, pieces
 
@@ -20,7 +20,7 @@ __all__ = [
     "fold",
     "mark",
     "name_marks",
+    "parse_quoted_phrase",
     "pieces",
-    "quoted",
     "terms",
 ]

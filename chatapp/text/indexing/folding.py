@@ -8,13 +8,15 @@ import unicodedata
 
 # Optional marks: accents of Latin, Greek and Cyrillic, vowels of Hebrew and Arabic. Marks of Indic
 # scripts, Thai and kana are not optional: they make another letter.
-POINTS = "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"
-POINTS += "\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed"
-UNSEEN = "\u00ad\u200c\u200d"  # the soft hyphen, and the zero-width (non-)joiners
-STRETCHES = "\u0640"  # the Arabic tatweel
+OPTIONAL_MARKS = "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"
+OPTIONAL_MARKS += (
+    "\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed"
+)
+IGNORABLE = "\u00ad\u200c\u200d"  # the soft hyphen, and the zero-width (non-)joiners
+TATWEEL = "\u0640"  # the Arabic tatweel
 
 # Letters that Unicode does not decompose, and how they are typed on keyboards without them.
-LIKE = str.maketrans(
+TRANSLITERATIONS = str.maketrans(
     {
         "ł": "l", "ø": "o", "đ": "d", "ð": "d", "ħ": "h", "\u0131": "i", "æ": "ae", "œ": "oe",
         "þ": "th",
@@ -22,43 +24,45 @@ LIKE = str.maketrans(
         "\u0649": "\u064a", "\u06cc": "\u064a", "\u06a9": "\u0643", "\u0629": "\u0647",
     }
 )  # fmt: skip
-REMEMBERED = (
+CACHED_CODE_POINTS = (
     0x20000  # code points below it are cached; above are only rare letters without other forms
 )
 
 
-def _members(ranges: str) -> frozenset[str]:
-    found: set[str] = set()
-    rest = list(ranges)
-    while rest:
-        first = last = rest.pop(0)
-        if rest and rest[0] == "-":
-            last = rest.pop(1)
-            rest.pop(0)
-        found.update(map(chr, range(ord(first), ord(last) + 1)))
-    return frozenset(found)
+def _expand_ranges(ranges: str) -> frozenset[str]:
+    characters: set[str] = set()
+    pending = list(ranges)
+    while pending:
+        first = last = pending.pop(0)
+        if pending and pending[0] == "-":
+            last = pending.pop(1)
+            pending.pop(0)
+        characters.update(map(chr, range(ord(first), ord(last) + 1)))
+    return frozenset(characters)
 
 
-_DROPPED = _members(POINTS) | set(UNSEEN + STRETCHES)
+_DROPPED = _expand_ranges(OPTIONAL_MARKS) | set(IGNORABLE + TATWEEL)
 
 
 class _Folds(dict[int, str]):
     """A translation table by code point, filled on demand."""
 
     def __missing__(self, code: int) -> str:
-        folded = _folded(chr(code))
-        if code < REMEMBERED:
+        folded = _fold_character(chr(code))
+        if code < CACHED_CODE_POINTS:
             self[code] = folded
         return folded
 
 
-def _folded(character: str) -> str:
+def _fold_character(character: str) -> str:
     if character in _DROPPED:
         return ""
     if not (character.isalnum() or unicodedata.category(character)[0] == "M"):
         return character
     apart = unicodedata.normalize("NFKD", character.casefold()).casefold()
-    bare = "".join(one for one in apart if one not in _DROPPED).translate(LIKE)
+    bare = "".join(code_point for code_point in apart if code_point not in _DROPPED).translate(
+        TRANSLITERATIONS
+    )
     return "".join(map(_plain, unicodedata.normalize("NFC", bare)))
 
 

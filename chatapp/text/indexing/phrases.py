@@ -13,10 +13,10 @@ from chatapp.text.indexing.words import (
     NAMES,
     PARTS,
     RUNS,
-    parts_of,
+    get_variants,
     pieces,
     pieces_of_run,
-    variants_of,
+    split_name,
 )
 
 # Korean particles that few words end with otherwise, as too many do with 이 and 가, left out here.
@@ -37,31 +37,31 @@ class Phrase:
 
 @dataclass(frozen=True)
 class Term:
-    """Matches if one of the options does; `looks` are its possible spellings in folded text."""
+    """Matches if one of the options does; `spellings` are its possible spellings in folded text."""
 
     options: tuple[Phrase, ...]
-    looks: tuple[str, ...] = ()
+    spellings: tuple[str, ...] = ()
 
 
 def terms(text: str) -> list[Term]:
     """Return the terms of a query without quotes, which may still be being typed."""
-    found = []
+    query_terms = []
     for number, piece in enumerate(RUNS.split(normalize("NFC", text))):
         if number % 2:
-            found.append(_of_run(fold(piece)))
+            query_terms.append(_parse_run(fold(piece)))
         else:
-            found += [term for name in NAMES.findall(piece) if (term := _of_name(name))]
-    return found
+            query_terms += [term for name in NAMES.findall(piece) if (term := _parse_name(name))]
+    return query_terms
 
 
-def quoted(text: str, *, is_open: bool = False) -> Term | None:
+def parse_quoted_phrase(text: str, *, is_open: bool = False) -> Term | None:
     """Return the term of a quoted phrase; if `is_open`, its last word may be half typed."""
-    found = [word for piece in pieces(text) for word in piece.words]
-    if not found:
+    words = [word for piece in pieces(text) for word in piece.words]
+    if not words:
         return None
-    is_prefix = bool(RUNS.match(found[-1])) or (is_open and len(found[-1]) > 1)
-    looks = " ".join(fold(normalize("NFC", text)).split())
-    return Term((Phrase(tuple(found), is_prefix),), (looks,))
+    is_prefix = bool(RUNS.match(words[-1])) or (is_open and len(words[-1]) > 1)
+    spelling = " ".join(fold(normalize("NFC", text)).split())
+    return Term((Phrase(tuple(words), is_prefix),), (spelling,))
 
 
 def mark(name: str) -> str:
@@ -71,34 +71,34 @@ def mark(name: str) -> str:
 
 def name_marks(kind: str, name: str) -> list[str]:
     """Return the marks of a name of this kind, so that it is found by each of its parts."""
-    parts = [part for one in NAMES.findall(normalize("NFC", name)) for part in parts_of(one)]
+    parts = [part for word in NAMES.findall(normalize("NFC", name)) for part in split_name(word)]
     return [mark(f"{kind}_{''.join(parts[at:])}")[:MAX_LENGTH] for at in range(len(parts[:PARTS]))]
 
 
-def _of_run(run: str) -> Term:
+def _parse_run(run: str) -> Term:
     stems = [run]
-    ending = next((one for one in PARTICLES if run.endswith(one)), "")
+    ending = next((particle for particle in PARTICLES if run.endswith(particle)), "")
     if ending and len(run) - len(ending) >= MIN_STEM:
         stems.append(run.removesuffix(ending))
-    return Term(tuple(map(_in_run, stems)), tuple(stems))
+    return Term(tuple(map(_build_run_phrase, stems)), tuple(stems))
 
 
-def _in_run(run: str) -> Phrase:
-    found = (word for piece in pieces_of_run(run) for word in piece.words)
-    return Phrase(tuple(found), is_prefix=len(run) == 1)
+def _build_run_phrase(run: str) -> Phrase:
+    words = (word for piece in pieces_of_run(run) for word in piece.words)
+    return Phrase(tuple(words), is_prefix=len(run) == 1)
 
 
-def _of_name(name: str) -> Term | None:
-    parts = [part[:MAX_LENGTH] for part in parts_of(name)]
+def _parse_name(name: str) -> Term | None:
+    parts = [part[:MAX_LENGTH] for part in split_name(name)]
     if not parts:
         return None
     whole = "".join(parts)[:MAX_LENGTH]
-    others = variants_of(name) if len(parts) == 1 else []
-    options = [_beginning((one,)) for one in (whole, *others)]
+    others = get_variants(name) if len(parts) == 1 else []
+    options = [_build_prefix_phrase((spelling,)) for spelling in (whole, *others)]
     if len(parts) > 1:
-        options.append(_beginning(tuple(parts)))
+        options.append(_build_prefix_phrase(tuple(parts)))
     return Term(tuple(options), (whole, *others, " ".join(parts)))
 
 
-def _beginning(some: tuple[str, ...]) -> Phrase:
+def _build_prefix_phrase(some: tuple[str, ...]) -> Phrase:
     return Phrase(some, is_prefix=len(some[-1]) > 1)

@@ -3,10 +3,10 @@
 import re
 from unicodedata import normalize
 
-from chatapp.text.indexing.folding import UNSEEN, fold
+from chatapp.text.indexing.folding import IGNORABLE, fold
 from chatapp.text.indexing.words import INDIC, UNSPACED
 
-_LETTERS = re.compile(rf"[\w{INDIC}{UNSEEN}]+")
+_LETTERS = re.compile(rf"[\w{INDIC}{IGNORABLE}]+")
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 
 
@@ -18,15 +18,17 @@ class Words:
     """
 
     def __init__(self, text: str) -> None:
-        self._text = _spaced(text)
+        self._text = _pad_words(text)
 
     def __contains__(self, words: str) -> bool:
-        wanted = _spaced(words)
-        if not wanted.strip():
+        padded_words = _pad_words(words)
+        if not padded_words.strip():
             return False
-        return (wanted.strip() if _UNSPACED.search(wanted) else wanted) in self._text
+        return (
+            padded_words.strip() if _UNSPACED.search(padded_words) else padded_words
+        ) in self._text
 
 
-def _spaced(text: str) -> str:
+def _pad_words(text: str) -> str:
     """Return the folded words with a space before and after each."""
     return f" {' '.join(_LETTERS.findall(fold(normalize('NFC', text))))} "

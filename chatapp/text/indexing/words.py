@@ -21,14 +21,14 @@ from itertools import chain
 from typing import NamedTuple
 from unicodedata import normalize
 
-from chatapp.text.indexing.folding import POINTS, UNSEEN, fold
+from chatapp.text.indexing.folding import IGNORABLE, OPTIONAL_MARKS, fold
 
 MAX_LENGTH = 40  # characters of a word; longer ones are cut
 PARTS = 8  # parts of a joined name in one piece
 PAIRS = 1000  # pairs of a run in one piece
 WORDS_OF_A_PART = 4000  # so that neither an entry nor a word's position exceeds a database's limits
 MAX_PARTS = 100  # parts of a text
-NAMES_REMEMBERED, MAX_REMEMBERED_LENGTH = 20_000, 64
+MAX_CACHED_NAMES, MAX_CACHED_LENGTH = 20_000, 64
 
 # Thai, Lao, Burmese, Khmer, Hangul, Han, kana, Bopomofo.
 UNSPACED = (
@@ -39,7 +39,7 @@ UNSPACED = (
 )
 INDIC = "\u0900-\u0963\u0966-\u0df3"  # letters, vowel signs and digits
 RUNS = re.compile(f"([{UNSPACED}]+)")
-_LETTER = rf"[\w{POINTS}{INDIC}{UNSEEN}]"
+_LETTER = rf"[\w{OPTIONAL_MARKS}{INDIC}{IGNORABLE}]"
 NAMES = re.compile(rf"{_LETTER}+(?:[.'\u2019-]{_LETTER}+)*")
 _JOINS = re.compile(r"[_.'\u2019-]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
@@ -62,18 +62,18 @@ def entries(*texts: str) -> Iterator[list[str]]:
 
     Yields at least one part, which may be empty.
     """
-    rest = chain.from_iterable(map(pieces, texts))
+    text_pieces = chain.from_iterable(map(pieces, texts))
     for number in range(MAX_PARTS):
-        found: list[str] = []
+        words: list[str] = []
         others: dict[str, None] = {}
-        for piece in rest:
-            found += piece.words
+        for piece in text_pieces:
+            words += piece.words
             others.update(dict.fromkeys(piece.others))
-            if len(found) >= WORDS_OF_A_PART:
+            if len(words) >= WORDS_OF_A_PART:
                 break
-        if number and not found:
+        if number and not words:
             return
-        yield [*found, *others]
+        yield [*words, *others]
 
 
 def pieces(text: str) -> Iterator[Piece]:
@@ -83,8 +83,8 @@ def pieces(text: str) -> Iterator[Piece]:
             yield from pieces_of_run(fold(part))
         else:
             for name in NAMES.findall(part):
-                remembers = len(name) <= MAX_REMEMBERED_LENGTH
-                yield from _pieces_of_name(name) if remembers else pieces_of_name(name)
+                is_cached = len(name) <= MAX_CACHED_LENGTH
+                yield from _pieces_of_name(name) if is_cached else pieces_of_name(name)
 
 
 def pieces_of_run(run: str) -> Iterator[Piece]:
@@ -99,29 +99,29 @@ def pieces_of_run(run: str) -> Iterator[Piece]:
 
 def pieces_of_name(name: str) -> tuple[Piece, ...]:
     """Return a name's parts, with its joined endings or other spellings as extra words."""
-    parts = [part[:MAX_LENGTH] for part in parts_of(name)]
+    parts = [part[:MAX_LENGTH] for part in split_name(name)]
     if len(parts) == 1:
-        return (Piece((parts[0],), tuple(variants_of(_JOINS.sub("", name)))),)
+        return (Piece((parts[0],), tuple(get_variants(_JOINS.sub("", name)))),)
     return tuple(
         Piece(tuple(some), tuple("".join(some[at:])[:MAX_LENGTH] for at in range(len(some) - 1)))
         for some in (parts[start : start + PARTS] for start in range(0, len(parts), PARTS))
     )
 
 
-_pieces_of_name = lru_cache(NAMES_REMEMBERED)(pieces_of_name)
+_pieces_of_name = lru_cache(MAX_CACHED_NAMES)(pieces_of_name)
 
 
-def parts_of(name: str) -> list[str]:
+def split_name(name: str) -> list[str]:
     return [part for part in map(fold, _JOINS.split(name)) if part]
 
 
-def variants_of(name: str) -> list[str]:
+def get_variants(name: str) -> list[str]:
     """Return other spellings of a simple word."""
-    found = []
+    variants = []
     if (spelled := name.translate(_DOTTED)) != name:
-        found.append(fold(spelled)[:MAX_LENGTH])
+        variants.append(fold(spelled)[:MAX_LENGTH])
     folded = fold(name)
-    article = next((one for one in _ARTICLES if folded.startswith(one)), "")
+    article = next((prefix for prefix in _ARTICLES if folded.startswith(prefix)), "")
     if article and len(folded) - len(article) >= MIN_STEM:
-        found.append(folded[len(article) :][:MAX_LENGTH])
-    return found
+        variants.append(folded[len(article) :][:MAX_LENGTH])
+    return variants

@@ -16,13 +16,13 @@ from chatapp.transfer.formats.parts import (
     NO_ROLE,
     Export,
     as_json,
+    build_file,
     chat,
-    file_named,
     unknown_part,
 )
 from chatapp.transfer.records import Format, RunState, SourceChat
 from chatapp.transfer.tree import Kind, Node, Part, Reasoning, Text, ToolCall, ToolResult
-from chatapp.transfer.values import identifier, line, listed, mapping, moment, text
+from chatapp.transfer.values import as_list, identifier, line, mapping, moment, text
 from chatapp.upstream.wire.reply import Ending
 
 NOT_EXPORTED = "Chatbox's backup does not contain this file."
@@ -41,7 +41,7 @@ def take_chats(backup: dict[str, Any]) -> list[object]:
 
 def _threads(session: object) -> Iterator[object]:
     about = mapping(session)
-    for thread in listed(about.get("threads")):
+    for thread in as_list(about.get("threads")):
         yield {"messageForksHash": about.get("messageForksHash"), **mapping(thread)}
 
 
@@ -49,12 +49,15 @@ def is_chat(value: dict[str, Any]) -> bool:
     return isinstance(mapping(value.get(CHAT)).get("messages"), list)
 
 
-def chat_of(value: dict[str, Any], export: Export) -> SourceChat:
+def read_chat(value: dict[str, Any], export: Export) -> SourceChat:
     left_out: Counter[str] = Counter()
     instructions: list[str] = []
     about = mapping(value.get(CHAT))
-    shown = list(_chain(about.get("messages"), None, "", instructions, left_out))
-    nodes = [*shown, *_forks(about, {one.id for one in shown}, instructions, left_out)]
+    shown_nodes = list(_chain(about.get("messages"), None, "", instructions, left_out))
+    nodes = [
+        *shown_nodes,
+        *_forks(about, {node.id for node in shown_nodes}, instructions, left_out),
+    ]
     return chat(
         Format.CHATBOX,
         about,
@@ -62,7 +65,7 @@ def chat_of(value: dict[str, Any], export: Export) -> SourceChat:
         left_out,
         source_id=about.get("id"),
         title=about.get("name"),
-        current=shown[-1].id if shown else "",
+        current=shown_nodes[-1].id if shown_nodes else "",
         created_at=moment(about.get("createdAt"), left_out),
         updated_at=None,
         is_pinned=about.get("starred") is True,
@@ -71,12 +74,12 @@ def chat_of(value: dict[str, Any], export: Export) -> SourceChat:
 
 
 def _forks(
-    about: dict[str, Any], shown: set[str], instructions: list[str], left_out: Counter[str]
+    about: dict[str, Any], shown_ids: set[str], instructions: list[str], left_out: Counter[str]
 ) -> Iterator[Node]:
     """Yield the messages of versions that are not shown; those that are have an empty list."""
     for after, fork in mapping(about.get("messageForksHash")).items():
-        for number, version in enumerate(listed(mapping(fork).get("lists"))):
-            if identifier(after) in shown:
+        for number, version in enumerate(as_list(mapping(fork).get("lists"))):
+            if identifier(after) in shown_ids:
                 messages = mapping(version).get("messages")
                 place = f"{identifier(after)}:{number}:"
                 yield from _chain(messages, identifier(after), place, instructions, left_out)
@@ -89,7 +92,7 @@ def _chain(
     instructions: list[str],
     left_out: Counter[str],
 ) -> Iterator[Node]:
-    for number, message in enumerate(map(mapping, listed(messages))):
+    for number, message in enumerate(map(mapping, as_list(messages))):
         node = Node(
             identifier(message.get("id")) or f"{MADE_UP}{place}{number}", before, Kind.HIDDEN
         )
@@ -105,8 +108,8 @@ def _fill(
     parts = list(_parts(node, message, left_out))
     match message.get("role"):
         case "system":
-            said = "\n\n".join(part.text for part in parts if isinstance(part, Text))
-            instructions += [said] if said.strip() else []
+            instruction = "\n\n".join(part.text for part in parts if isinstance(part, Text))
+            instructions += [instruction] if instruction.strip() else []
         case "user":
             node.kind, node.parts = Kind.PROMPT, parts
         case "assistant" | "tool":
@@ -116,13 +119,13 @@ def _fill(
                 node.ending, node.error = Ending.FAILED, error
         case _:
             node.damage = NO_ROLE if message else DAMAGED_MESSAGE
-    for file in map(mapping, listed(message.get("files")) + listed(message.get("pictures"))):
-        node.files.append(file_named(file.get("name") or "image", missing=NOT_EXPORTED))
+    for file in map(mapping, as_list(message.get("files")) + as_list(message.get("pictures"))):
+        node.files.append(build_file(file.get("name") or "image", missing=NOT_EXPORTED))
 
 
 def _parts(node: Node, message: dict[str, Any], left_out: Counter[str]) -> Iterator[Part]:
     yield Reasoning(text(message.get("reasoningContent")))
-    parts = listed(message.get("contentParts"))
+    parts = as_list(message.get("contentParts"))
     if not parts:
         yield Text(text(message.get("content")))
     for part in map(mapping, parts):
@@ -133,7 +136,7 @@ def _parts(node: Node, message: dict[str, Any], left_out: Counter[str]) -> Itera
             case "reasoning":
                 yield Reasoning(text(part.get("text")))
             case "image":
-                node.files.append(file_named("image", missing=NOT_EXPORTED))
+                node.files.append(build_file("image", missing=NOT_EXPORTED))
             case "tool-call":
                 name, id = line(part.get("toolName"), 100), identifier(part.get("toolCallId"))
                 yield ToolCall(name, as_json(part.get("args")), id)

@@ -19,16 +19,16 @@ from chatapp.transfer.formats.parts import (
     DAMAGED_MESSAGE,
     NO_ROLE,
     Export,
+    build_file,
     chat,
-    ending_of,
-    fenced,
-    file_named,
+    fence_code,
+    find_ending,
     link,
     unknown_part,
 )
 from chatapp.transfer.records import Format, RunState, SourceChat, SourceFile
 from chatapp.transfer.tree import Kind, Node, Part, Reasoning, Text, ToolCall, ToolResult
-from chatapp.transfer.values import count, identifier, line, listed, mapping, moment, number, text
+from chatapp.transfer.values import as_list, count, identifier, line, mapping, moment, number, text
 from chatapp.upstream.wire.reply import Ending
 
 NOT_EXPORTED = "The export does not contain this file."
@@ -64,16 +64,16 @@ def is_chat(value: dict[str, Any]) -> bool:
 
 def file_id(pointer: str) -> str:
     """Return the id in a pointer, such as `file-AbC` in `file-service://file-AbC`."""
-    named = pointer.rpartition("://")[2]
-    match = FILE_ID.search(named)
-    return match.group() if match else named
+    pointed = pointer.rpartition("://")[2]
+    match = FILE_ID.search(pointed)
+    return match.group() if match else pointed
 
 
-def chat_of(value: dict[str, Any], export: Export) -> SourceChat:
+def read_chat(value: dict[str, Any], export: Export) -> SourceChat:
     left_out: Counter[str] = Counter()
     reader = _Reader(value, export, left_out)
     folder_ids = (identifier(value.get(key)) for key in ("conversation_template_id", "gizmo_id"))
-    folder_id = next((one for one in folder_ids if one.startswith(PROJECT)), "")
+    folder_id = next((candidate for candidate in folder_ids if candidate.startswith(PROJECT)), "")
     nodes = list(reader.nodes())
     return chat(
         Format.CHATGPT,
@@ -93,7 +93,7 @@ def chat_of(value: dict[str, Any], export: Export) -> SourceChat:
     )
 
 
-def _id_of(entry: dict[str, Any]) -> str:
+def _read_id(entry: dict[str, Any]) -> str:
     return text(entry.get("id"))
 
 
@@ -119,18 +119,20 @@ class _Reader:
         entries = (
             mapping(entry)
             for message in messages
-            for entry in listed(mapping(message.get("metadata")).get("attachments"))
+            for entry in as_list(mapping(message.get("metadata")).get("attachments"))
         )
-        return {file_id(id): self._attachment(entry) for entry in entries if (id := _id_of(entry))}
+        return {
+            file_id(id): self._attachment(entry) for entry in entries if (id := _read_id(entry))
+        }
 
     def _attachment(self, entry: dict[str, Any]) -> SourceFile:
         media_type = entry.get("mime_type") or entry.get("mimeType")
-        return self._file(_id_of(entry), entry.get("size"), entry.get("name"), media_type)
+        return self._file(_read_id(entry), entry.get("size"), entry.get("name"), media_type)
 
     def nodes(self) -> Iterator[Node]:
         ranks: dict[str, int] = {}
-        for one in self.mapping.values():
-            for rank, child in enumerate(listed(mapping(one).get("children"))):
+        for entry in self.mapping.values():
+            for rank, child in enumerate(as_list(mapping(entry).get("children"))):
                 ranks[text(child)] = rank
         for key in sorted(self.mapping, key=lambda key: ranks.get(key, 0)):
             yield self._node(identifier(key), self.mapping[key])
@@ -165,12 +167,12 @@ class _Reader:
 
     def _take_instructions(self, content: dict[str, Any], metadata: dict[str, Any]) -> None:
         about = mapping(metadata.get("user_context_message_data"))
-        found = [
+        fields = [
             content.get("user_profile") or about.get("about_user_message"),
             content.get("user_instructions") or about.get("about_model_message"),
         ]
-        said = list(filter(str.strip, map(text, found)))
-        self.instructions += said or filter(None, [_plain(content)])
+        instructions = list(filter(str.strip, map(text, fields)))
+        self.instructions += instructions or filter(None, [_plain(content)])
 
     def _fill_shown(
         self,
@@ -187,14 +189,14 @@ class _Reader:
             name = line(mapping(message.get("author")).get("name"), MAX_NAME)
             is_failed = content.get("content_type") == "system_error"
             state: RunState = "failed" if is_failed else "done"
-            parts = [ToolResult(_joined(parts), name, state=state)]
+            parts = [ToolResult(_join_texts(parts), name, state=state)]
             node.sources += link(content.get("url"), content.get("title"), self.left_out)
         elif role == "assistant" and recipient != "all":
-            parts = [ToolCall(recipient, _joined(parts))]
+            parts = [ToolCall(recipient, _join_texts(parts))]
         elif role == "assistant" and is_code:
-            parts = [Text(fenced(_joined(parts), _language(content)))] if parts else []
+            parts = [Text(fence_code(_join_texts(parts), _language(content)))] if parts else []
         elif role == "assistant":
-            parts = [self._linked(node, part, metadata) for part in parts]
+            parts = [self._add_links(node, part, metadata) for part in parts]
         node.parts = parts
         if role != "user":
             node.model = _model(metadata.get("model_slug")) or self.model
@@ -202,12 +204,12 @@ class _Reader:
             node.feedback = self.export.feedback.get(identifier(message.get("id")) or node.id)
         self._attach(node, metadata)
 
-    def _linked(self, node: Node, part: Part, metadata: dict[str, Any]) -> Part:
+    def _add_links(self, node: Node, part: Part, metadata: dict[str, Any]) -> Part:
         if not isinstance(part, Text):
             return part
-        said, sources = with_links(part.text, metadata, self.left_out)
+        linked_text, sources = with_links(part.text, metadata, self.left_out)
         node.sources += sources
-        return Text(said)
+        return Text(linked_text)
 
     def _parts(self, node: Node, content: dict[str, Any]) -> Iterator[Part]:
         """Yield the parts of a message's content; its files go to the node."""
@@ -222,9 +224,9 @@ class _Reader:
         elif isinstance(content.get("parts"), list):
             for part in content["parts"]:
                 yield from self._part(node, part)
-        elif said := _plain(content):
-            yield Text(said)
-        elif any(one for name, one in content.items() if name != "content_type"):
+        elif plain_text := _plain(content):
+            yield Text(plain_text)
+        elif any(field for name, field in content.items() if name != "content_type"):
             yield Text(unknown_part(kind, content, self.left_out))
 
     def _part(self, node: Node, part: object) -> Iterator[Part]:
@@ -238,21 +240,23 @@ class _Reader:
                 yield Text(IMAGE_PROMPT.format(prompt))
         elif kind in _MEDIA:
             self.left_out[_MEDIA[kind]] += 1
-        elif said := text(part) or _plain(content):
-            yield Text(said)
+        elif plain_text := text(part) or _plain(content):
+            yield Text(plain_text)
         elif part:
             yield Text(unknown_part(kind, part, self.left_out))
 
     def _attach(self, node: Node, metadata: dict[str, Any]) -> None:
         """Add the files that only the metadata names: attachments, and charts of Python code."""
-        attachments = map(mapping, listed(metadata.get("attachments")))
+        attachments = map(mapping, as_list(metadata.get("attachments")))
         files = [
-            self._pointed_file(_id_of(one)) if _id_of(one) else self._attachment(one)
-            for one in attachments
+            self._pointed_file(_read_id(attachment))
+            if _read_id(attachment)
+            else self._attachment(attachment)
+            for attachment in attachments
         ]
-        outputs = map(mapping, listed(mapping(metadata.get("aggregate_result")).get("messages")))
-        images = (one for one in outputs if one.get("message_type") == "image")
-        files += (self._pointed_file(one.get("image_url")) for one in images)
+        outputs = map(mapping, as_list(mapping(metadata.get("aggregate_result")).get("messages")))
+        images = (output for output in outputs if output.get("message_type") == "image")
+        files += (self._pointed_file(image.get("image_url")) for image in images)
         attached = set(files)
         node.files = [file for file in node.files if file not in attached] + files
 
@@ -267,14 +271,19 @@ class _Reader:
     def _file(
         self, pointer: object, size: object = None, name: object = "", media_type: object = ""
     ) -> SourceFile:
-        found = self.export.files(text(pointer))
-        if found is None:
+        archived_file = self.export.files(text(pointer))
+        if archived_file is None:
             name = name or text(pointer).rpartition("/")[2]
-            return file_named(name, media_type, size=count(size), missing=NOT_EXPORTED)
-        return file_named(name or found.name, media_type, size=found.size, content=found.content)
+            return build_file(name, media_type, size=count(size), missing=NOT_EXPORTED)
+        return build_file(
+            name or archived_file.name,
+            media_type,
+            size=archived_file.size,
+            content=archived_file.content,
+        )
 
 
-def _joined(parts: list[Part]) -> str:
+def _join_texts(parts: list[Part]) -> str:
     return "\n\n".join(part.text for part in parts if isinstance(part, Text) and part.text.strip())
 
 
@@ -289,25 +298,27 @@ def _plain(content: dict[str, Any]) -> str:
     names = _TEXTS.get(text(content.get("content_type")))
     if names:
         return "\n\n".join(filter(str.strip, (text(content.get(name)) for name in names)))
-    parts = "\n\n".join(filter(str.strip, map(text, listed(content.get("parts")))))
+    parts = "\n\n".join(filter(str.strip, map(text, as_list(content.get("parts")))))
     others = (text(content.get(name)) for name in ("text", "result", "summary", "content"))
     return parts or next(filter(str.strip, others), "")
 
 
 def _thoughts(content: dict[str, Any]) -> Iterator[str]:
-    thoughts = listed(content.get("thoughts")) or [content.get("thoughts")]
+    thoughts = as_list(content.get("thoughts")) or [content.get("thoughts")]
     for thought in thoughts if any(thoughts) else [content]:
         about = mapping(thought)
         summary = text(about.get("summary")).strip()
-        said = text(about.get("content")) or _join_chunks(about.get("chunks")) or text(thought)
-        yield "\n\n".join(filter(None, [f"**{summary}**" if summary else "", said]))
+        thought_text = (
+            text(about.get("content")) or _join_chunks(about.get("chunks")) or text(thought)
+        )
+        yield "\n\n".join(filter(None, [f"**{summary}**" if summary else "", thought_text]))
 
 
 def _join_chunks(chunks: object) -> str:
     """Return the text of a thought that was exported as it was streamed, piece by piece."""
     return text(chunks) or "".join(
         text(chunk) or text(mapping(chunk).get("content")) or text(mapping(chunk).get("text"))
-        for chunk in listed(chunks)
+        for chunk in as_list(chunks)
     )
 
 
@@ -316,7 +327,7 @@ def _seconds(recap: str) -> float | None:
     match = _DURATION.fullmatch(recap[:MAX_RECAP].strip().lower().rpartition(" for ")[2])
     if match is None or not any(match.groups()) or len(recap) > MAX_RECAP:
         return None
-    hours, minutes, seconds = (int(one or 0) for one in match.groups())
+    hours, minutes, seconds = (int(group or 0) for group in match.groups())
     return float(3600 * hours + 60 * minutes + seconds)
 
 
@@ -326,10 +337,10 @@ def _language(content: dict[str, Any]) -> str:
 
 
 def _model(slug: object) -> str:
-    found = line(slug, 200)
-    return "" if found == "auto" else found
+    model_name = line(slug, 200)
+    return "" if model_name == "auto" else model_name
 
 
 def _ending(message: dict[str, Any], metadata: dict[str, Any]) -> Ending:
     by_status = _STATUSES.get(text(message.get("status")))
-    return by_status or ending_of(mapping(metadata.get("finish_details")).get("type"))
+    return by_status or find_ending(mapping(metadata.get("finish_details")).get("type"))

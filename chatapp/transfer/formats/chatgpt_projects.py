@@ -18,21 +18,21 @@ _FOREIGN_NAMES = ("project_name", "gizmo_name")
 
 def names_in(value: Any) -> dict[str, str]:
     """Return the names of projects by their ids, wherever they are in this JSON."""
-    found: dict[str, str] = {}
-    waiting = [value]
+    names_by_id: dict[str, str] = {}
+    pending = [value]
     for _ in range(MAX_VALUES):
-        if not waiting:
+        if not pending:
             break
-        current = waiting.pop()
+        current = pending.pop()
         if isinstance(current, list):
-            waiting += current
+            pending += current
         elif isinstance(current, dict):
-            found |= _names_of(current)
-            waiting += current.values()
-    return found
+            names_by_id |= _read_names(current)
+            pending += current.values()
+    return names_by_id
 
 
-def _names_of(value: dict[str, Any]) -> dict[str, str]:
+def _read_names(value: dict[str, Any]) -> dict[str, str]:
     by_id = {
         id: line(name) or _first_name(mapping(name), _NAMES)
         for id, name in value.items()

@@ -21,16 +21,16 @@ from chatapp.transfer.formats.parts import (
     DataContent,
     Export,
     as_json,
+    build_file,
     chat,
-    ending_of,
-    file_named,
+    find_ending,
     link,
     text_of_blocks,
     unknown_part,
 )
 from chatapp.transfer.records import Format, SourceChat
 from chatapp.transfer.tree import Kind, Node, Part, Reasoning, Text, ToolCall, ToolResult
-from chatapp.transfer.values import count, identifier, line, listed, mapping, moment, text
+from chatapp.transfer.values import as_list, count, identifier, line, mapping, moment, text
 
 NOT_EXPORTED = "Claude's export does not contain this file."
 _KINDS = {
@@ -48,7 +48,7 @@ def is_chat(value: dict[str, Any]) -> bool:
     return isinstance(value.get("chat_messages"), list)
 
 
-def chat_of(value: dict[str, Any], export: Export) -> SourceChat:
+def read_chat(value: dict[str, Any], export: Export) -> SourceChat:
     left_out: Counter[str] = Counter()
     nodes = list(_nodes(value, left_out))
     project = mapping(value.get("project"))
@@ -70,13 +70,13 @@ def chat_of(value: dict[str, Any], export: Export) -> SourceChat:
 
 
 def _nodes(value: dict[str, Any], left_out: Counter[str]) -> Iterator[Node]:
-    messages = listed(value.get("chat_messages"))
-    known = {identifier(mapping(one).get("uuid")) for one in messages}
-    is_tree = any(_parent(one) in known for one in messages)
-    roots = {ROOT, ""} | ({_parent(messages[0])} - known if messages else set())
+    messages = as_list(value.get("chat_messages"))
+    known_ids = {identifier(mapping(message).get("uuid")) for message in messages}
+    is_tree = any(_parent(message) in known_ids for message in messages)
+    roots = {ROOT, ""} | ({_parent(messages[0])} - known_ids if messages else set())
     before: str | None = None
-    for index, one in enumerate(messages):
-        message = mapping(one)
+    for index, entry in enumerate(messages):
+        message = mapping(entry)
         kind = _KINDS.get(text(message.get("sender")))
         node = Node(identifier(message.get("uuid")) or f"{MADE_UP}{index}", before, Kind.HIDDEN)
         if is_tree and "parent_message_uuid" in message:
@@ -98,26 +98,32 @@ def _parent(message: object) -> str:
 
 def _fill(node: Node, message: dict[str, Any], left_out: Counter[str]) -> None:
     node.at = moment(message.get("created_at"), left_out)
-    node.ending = ending_of(message.get("stop_reason"))
+    node.ending = find_ending(message.get("stop_reason"))
     blocks = message.get("content")
     for block in blocks if isinstance(blocks, list) else [blocks]:
         node.parts += _parts(node, block, left_out)
     if not any(isinstance(part, Text) for part in node.parts):
         written = text(message.get("text")) or text(message.get("transcript"))
-        said, unsupported = _UNSUPPORTED.subn("", written)
+        answer_text, unsupported = _UNSUPPORTED.subn("", written)
         if not node.parts:
             left_out["part that Claude's export does not contain"] += unsupported
-        if said.strip():
-            node.parts.append(Text(said.strip("\n") if unsupported else said))
-    for one in map(mapping, listed(message.get("attachments"))):
-        extracted = text(one.get("extracted_content"))
-        size, content = count(one.get("file_size")), DataContent(extracted) if extracted else None
-        name, media_type = one.get("file_name"), "text/plain" if extracted else one.get("file_type")
-        node.files.append(
-            file_named(name, media_type, size=size, content=content, missing=NOT_EXPORTED)
+        if answer_text.strip():
+            node.parts.append(Text(answer_text.strip("\n") if unsupported else answer_text))
+    for attachment in map(mapping, as_list(message.get("attachments"))):
+        extracted = text(attachment.get("extracted_content"))
+        size, content = (
+            count(attachment.get("file_size")),
+            DataContent(extracted) if extracted else None,
         )
-    for one in map(mapping, listed(message.get("files_v2") or message.get("files"))):
-        node.files.append(file_named(one.get("file_name"), missing=NOT_EXPORTED))
+        name, media_type = (
+            attachment.get("file_name"),
+            "text/plain" if extracted else attachment.get("file_type"),
+        )
+        node.files.append(
+            build_file(name, media_type, size=size, content=content, missing=NOT_EXPORTED)
+        )
+    for attachment in map(mapping, as_list(message.get("files_v2") or message.get("files"))):
+        node.files.append(build_file(attachment.get("file_name"), missing=NOT_EXPORTED))
 
 
 def _parts(node: Node, value: object, left_out: Counter[str]) -> list[Part]:
@@ -131,35 +137,39 @@ def _parts(node: Node, value: object, left_out: Counter[str]) -> list[Part]:
             return [ToolCall(name, as_json(block.get("input")), identifier(block.get("id")))]
         case "tool_result":
             return [_result(node, block, left_out)]
-        case _ if any(one in kind for one in _SPOKEN) and (said := _transcript(block)):
-            return [Text(said)]
-    for citation in map(mapping, listed(block.get("citations"))):
+        case _ if any(spoken_kind in kind for spoken_kind in _SPOKEN) and (
+            part_text := _transcript(block)
+        ):
+            return [Text(part_text)]
+    for citation in map(mapping, as_list(block.get("citations"))):
         about = mapping(citation.get("details")) | citation
         node.sources += link(about.get("url"), about.get("title"), left_out)
-    said = text(value) or text(block.get("text"))
-    if kind not in ("", "text") and kind not in _IGNORED and not said:
+    part_text = text(value) or text(block.get("text"))
+    if kind not in ("", "text") and kind not in _IGNORED and not part_text:
         return [Text(unknown_part(kind, block, left_out))]
-    return [Text(said)] if said else []
+    return [Text(part_text)] if part_text else []
 
 
 def _transcript(block: dict[str, Any]) -> str:
     """Return the text of what was spoken."""
     names = ("text", "transcript", "transcription", "content")
     title = line(block.get("title"))
-    said = next(filter(str.strip, (text_of_blocks(block.get(name)) for name in names)), "")
-    return f"**{title}**\n\n{said}" if title and said else said
+    spoken_text = next(filter(str.strip, (text_of_blocks(block.get(name)) for name in names)), "")
+    return f"**{title}**\n\n{spoken_text}" if title and spoken_text else spoken_text
 
 
 def _thinking(block: dict[str, Any]) -> str:
     """Return the thoughts; of hidden ones, the summaries."""
-    summaries = (text(mapping(one).get("summary")) for one in listed(block.get("summaries")))
+    summaries = (
+        text(mapping(summary).get("summary")) for summary in as_list(block.get("summaries"))
+    )
     return text(block.get("thinking")) or "\n\n".join(filter(None, summaries))
 
 
 def _result(node: Node, block: dict[str, Any], left_out: Counter[str]) -> ToolResult:
     content = block.get("content")
-    for one in map(mapping, listed(content)):
-        node.sources += link(one.get("url"), one.get("title"), left_out)
+    for page in map(mapping, as_list(content)):
+        node.sources += link(page.get("url"), page.get("title"), left_out)
     return ToolResult(
         text_of_blocks(content),
         line(block.get("name"), 100),

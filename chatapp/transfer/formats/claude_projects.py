@@ -7,7 +7,7 @@ and account of 2026.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from chatapp.transfer.values import line, listed, mapping, text
+from chatapp.transfer.values import as_list, line, mapping, text
 
 MAX_NAMED = 20  # projects
 UNNAMED = "a project without a name"
@@ -21,11 +21,13 @@ def notes_about(
     projects: Sequence[dict[str, Any]], memories: Sequence[dict[str, Any]]
 ) -> Iterator[str]:
     """Yield a sentence for each kind of thing that is in these projects and memories."""
-    documents = [(_name_of(one), len(listed(one.get("docs")))) for one in projects]
-    if shown := [f"{count:,} in “{name}”" for name, count in documents if count]:
-        yield NOT_IMPORTED.format("Documents", _enumerate(shown))
+    documents = [(_read_name(project), len(as_list(project.get("docs")))) for project in projects]
+    if document_counts := [f"{count:,} in “{name}”" for name, count in documents if count]:
+        yield NOT_IMPORTED.format("Documents", _enumerate(document_counts))
     for key, what in (("prompt_template", "Instructions"), ("description", "Descriptions")):
-        if names := [f"“{_name_of(one)}”" for one in projects if text(one.get(key)).strip()]:
+        if names := [
+            f"“{_read_name(project)}”" for project in projects if text(project.get(key)).strip()
+        ]:
             yield NOT_IMPORTED.format(what, _enumerate(names))
     if kinds := _count_memories(memories):
         yield MEMORIES.format(", ".join(kinds))
@@ -38,18 +40,18 @@ def reason_for(value: dict[str, Any]) -> str:
     return IS_MEMORY if {"conversations_memory", "project_memories"} & value.keys() else ""
 
 
-def _name_of(project: dict[str, Any]) -> str:
+def _read_name(project: dict[str, Any]) -> str:
     return line(project.get("name"), 80) or UNNAMED
 
 
 def _count_memories(memories: Sequence[dict[str, Any]]) -> list[str]:
-    chats = sum(bool(text(one.get("conversations_memory")).strip()) for one in memories)
-    projects = sum(len(mapping(one.get("project_memories"))) for one in memories)
-    files = sum(len(listed(one.get("memory_files"))) for one in memories)
+    chats = sum(bool(text(memory.get("conversations_memory")).strip()) for memory in memories)
+    projects = sum(len(mapping(memory.get("project_memories"))) for memory in memories)
+    files = sum(len(as_list(memory.get("memory_files"))) for memory in memories)
     kinds = ((chats, "text about your chats"), (projects, "text about a project"), (files, "file"))
     return [f"{what} ({count:,})" for count, what in kinds if count]
 
 
-def _enumerate(shown: list[str]) -> str:
-    others = len(shown) - MAX_NAMED
-    return ", ".join(shown[:MAX_NAMED]) + (f" and {others:,} more" if others > 0 else "")
+def _enumerate(names: list[str]) -> str:
+    others = len(names) - MAX_NAMED
+    return ", ".join(names[:MAX_NAMED]) + (f" and {others:,} more" if others > 0 else "")

@@ -21,7 +21,7 @@ _SUMMARY = re.compile(r"\A\s*<summary>.*?</summary>", re.DOTALL)
 _QUOTED = re.compile(r"^> ?", re.MULTILINE)
 
 
-def parts_of(content: str) -> Iterator[tuple[Part, float | None]]:
+def split_parts(content: str) -> Iterator[tuple[Part, float | None]]:
     """Yield the parts of a reply's text, and how many seconds a piece of reasoning took."""
     position = 0
     for opening in _OPENING.finditer(content):
@@ -38,8 +38,8 @@ def parts_of(content: str) -> Iterator[tuple[Part, float | None]]:
         body = _SUMMARY.sub("", content[opening.end() : end], count=1).strip("\n")
         yield from _block(attributes, body)
         position = end + len(_CLOSING)
-    rest = content[position:]
-    yield Text(rest.strip("\n") if position else rest), None
+    remainder = content[position:]
+    yield Text(remainder.strip("\n") if position else remainder), None
 
 
 def _block(attributes: dict[str, str], body: str) -> Iterator[tuple[Part, float | None]]:
@@ -49,10 +49,10 @@ def _block(attributes: dict[str, str], body: str) -> Iterator[tuple[Part, float 
             yield Reasoning(reasoning), _seconds(attributes.get("duration", ""))
         case "tool_calls":
             id, name = attributes.get("id", "")[:100], attributes.get("name", "")[:100]
-            yield ToolCall(name, _unpacked(attributes.get("arguments", "")), id), None
+            yield ToolCall(name, _unpack_text(attributes.get("arguments", "")), id), None
             if attributes.get("done") != "false":
                 result = attributes.get("result") or html.unescape(body)
-                yield ToolResult(_unpacked(result), name, id), None
+                yield ToolResult(_unpack_text(result), name, id), None
         case _:
             yield ToolCall("code_interpreter", html.unescape(body)), None
             if "output" in attributes:
@@ -63,20 +63,20 @@ def _seconds(duration: str) -> float | None:
     return float(duration) if re.fullmatch(r"\d{1,6}(\.\d{1,9})?", duration) else None
 
 
-def _unpacked(value: str) -> str:
+def _unpack_text(value: str) -> str:
     """Return a text that was written as JSON; other JSON as it is."""
     try:
-        found = json.loads(value)
+        unpacked = json.loads(value)
     except (ValueError, RecursionError):
         return value
-    return found if isinstance(found, str) else value
+    return unpacked if isinstance(unpacked, str) else value
 
 
 def _output(value: str) -> str:
     try:
-        found = json.loads(value)
+        outputs = json.loads(value)
     except (ValueError, RecursionError):
         return value
-    if not isinstance(found, dict):
-        return as_json(found)
-    return "\n\n".join(filter(None, (as_json(one) for one in found.values())))
+    if not isinstance(outputs, dict):
+        return as_json(outputs)
+    return "\n\n".join(filter(None, (as_json(output) for output in outputs.values())))

@@ -13,10 +13,10 @@ from typing import Any
 from chatapp.documents import Limits
 from chatapp.documents.formats.html import to_markdown
 from chatapp.documents.formats.illustrated_pages import IllustratedPages
-from chatapp.transfer.formats.parts import Export, Unusable, chat, file_named
+from chatapp.transfer.formats.parts import Export, Unusable, build_file, chat
 from chatapp.transfer.records import Format, SourceChat, SourceFile
 from chatapp.transfer.tree import Kind, Node, Text
-from chatapp.transfer.values import line, listed, mapping, moment, text
+from chatapp.transfer.values import as_list, line, mapping, moment, text
 
 SINGLE_PROMPTS = (
     "Gemini's activity has single prompts and no chats, so each prompt is a chat of its own."
@@ -38,21 +38,21 @@ _ATTACHED = re.compile(r"(?<!\s)\s*+Attached \d+ files?\.?\s*\Z")
 
 def is_chat(value: dict[str, Any]) -> bool:
     """Whether it is an activity in Gemini; products have their names in all languages."""
-    labels = [value.get("header"), *listed(value.get("products"))]
+    labels = [value.get("header"), *as_list(value.get("products"))]
     is_gemini = any(name in line(label).lower() for label in labels for name in _NAMES)
     return is_gemini and isinstance(value.get("title"), str) and "time" in value
 
 
-def chat_of(value: dict[str, Any], export: Export) -> SourceChat:
+def read_chat(value: dict[str, Any], export: Export) -> SourceChat:
     left_out: Counter[str] = Counter()
     title = text(value.get("title")).strip()
-    pages = [_html_of(one) for one in listed(value.get("safeHtmlItem"))]
-    reply = "\n\n".join(filter(None, (_markdown_of(page) for page in pages if page.strip())))
+    pages = [_read_html(reply_item) for reply_item in as_list(value.get("safeHtmlItem"))]
+    reply = "\n\n".join(filter(None, (_render_markdown(page) for page in pages if page.strip())))
     prompt = _prompt_in(title, has_reply=bool(reply))
     if not prompt:
         raise Unusable(NO_PROMPT)
     at = moment(value.get("time"), left_out)
-    left_out["sound"] += len(listed(value.get("audioFiles")))
+    left_out["sound"] += len(as_list(value.get("audioFiles")))
     nodes = [Node("prompt", None, Kind.PROMPT, [Text(prompt)], at)]
     nodes[0].files = list(_files(value, export))
     if reply:
@@ -70,12 +70,12 @@ def chat_of(value: dict[str, Any], export: Export) -> SourceChat:
     )
 
 
-def _markdown_of(page: str) -> str:
+def _render_markdown(page: str) -> str:
     """Return the text of a reply, in which pictures are only named."""
     return to_markdown(page, IllustratedPages(Limits()), lambda _: None)
 
 
-def _html_of(item: object) -> str:
+def _read_html(item: object) -> str:
     return text(mapping(item).get("html")) or text(mapping(item).get("htmlValue"))
 
 
@@ -88,7 +88,7 @@ def _prompt_in(title: str, *, has_reply: bool) -> str:
 
 
 def _files(value: dict[str, Any], export: Export) -> Iterator[SourceFile]:
-    names = [value.get("imageFile"), *listed(value.get("attachedFiles"))]
+    names = [value.get("imageFile"), *as_list(value.get("attachedFiles"))]
     for name in dict.fromkeys(filter(None, map(text, names))):
-        found = export.files(name)
-        yield found or file_named(name, missing=NOT_EXPORTED)
+        archived_file = export.files(name)
+        yield archived_file or build_file(name, missing=NOT_EXPORTED)

@@ -17,14 +17,14 @@ from chatapp.transfer.formats.parts import (
     MAX_LINKS,
     NO_ROLE,
     Export,
+    build_file,
     chat,
-    fenced,
-    file_named,
+    fence_code,
     link,
 )
 from chatapp.transfer.records import Format, SourceChat, SourceFile
 from chatapp.transfer.tree import Kind, Node, Part, Reasoning, Text
-from chatapp.transfer.values import identifier, line, listed, mapping, moment, text
+from chatapp.transfer.values import as_list, identifier, line, mapping, moment, text
 from chatapp.upstream.wire.reply import Ending
 
 NOT_EXPORTED = "Grok's export does not contain this file."
@@ -44,7 +44,7 @@ def is_chat(value: dict[str, Any]) -> bool:
     return is_named and isinstance(value.get("responses"), list)
 
 
-def chat_of(value: dict[str, Any], export: Export) -> SourceChat:
+def read_chat(value: dict[str, Any], export: Export) -> SourceChat:
     left_out: Counter[str] = Counter()
     about = mapping(value.get("conversation")) or value
     nodes = list(_nodes(value, export, left_out))
@@ -63,9 +63,9 @@ def chat_of(value: dict[str, Any], export: Export) -> SourceChat:
 
 
 def _nodes(value: dict[str, Any], export: Export, left_out: Counter[str]) -> Iterator[Node]:
-    responses = [mapping(one) for one in listed(value.get("responses"))]
-    messages = [mapping(one.get("response")) or one for one in responses]
-    is_tree = any(one.get("parent_response_id") for one in messages)
+    responses = [mapping(response) for response in as_list(value.get("responses"))]
+    messages = [mapping(response.get("response")) or response for response in responses]
+    is_tree = any(response.get("parent_response_id") for response in messages)
     before: Node | None = None
     prompt: Node | None = None  # the latest
     for number, message in enumerate(messages):
@@ -90,11 +90,11 @@ def _fill(node: Node, message: dict[str, Any], export: Export, left_out: Counter
     node.kind = Kind.PROMPT if sender in _PROMPTS else Kind.REPLY
     node.at = _moment(message.get("create_time"), left_out)
     node.files = list(_files(message, export))
-    said = text(message.get("message")) or text(message.get("query"))
+    message_text = text(message.get("message")) or text(message.get("query"))
     if node.kind is Kind.PROMPT:
-        node.parts = [Text(said)]
+        node.parts = [Text(message_text)]
     else:
-        node.parts = [*_reasoning(message), Text(_with_artifacts(said, left_out))]
+        node.parts = [*_reasoning(message), Text(_with_artifacts(message_text, left_out))]
         _fill_reply(node, message, left_out)
 
 
@@ -104,19 +104,19 @@ def _fill_reply(node: Node, message: dict[str, Any], left_out: Counter[str]) -> 
         message.get("model") or ("" if sender.lower() == "assistant" else sender), 200
     )
     for name in _SOURCES:
-        for page in map(mapping, listed(message.get(name))[:MAX_LINKS]):
+        for page in map(mapping, as_list(message.get(name))[:MAX_LINKS]):
             node.sources += link(page.get("url"), page.get("title"), left_out)
-    for url in listed(message.get("webpage_urls"))[:MAX_LINKS]:
+    for url in as_list(message.get("webpage_urls"))[:MAX_LINKS]:
         node.sources += link(url, "", left_out)
-    for id in filter(str.isdigit, map(identifier, listed(message.get("xpost_ids"))[:MAX_LINKS])):
+    for id in filter(str.isdigit, map(identifier, as_list(message.get("xpost_ids"))[:MAX_LINKS])):
         node.sources += link(POST.format(id), "X", left_out)
-    left_out["step of a tool"] += len(listed(message.get("steps")))
-    left_out["card"] += len(listed(message.get("card_attachments_json")))
+    left_out["step of a tool"] += len(as_list(message.get("steps")))
+    left_out["card"] += len(as_list(message.get("card_attachments_json")))
     if message.get("partial") is True:
         node.ending = Ending.STOPPED
     error = message.get("error")
-    if said := text(error) or text(mapping(error).get("message")):
-        node.ending, node.error = Ending.FAILED, said
+    if error_text := text(error) or text(mapping(error).get("message")):
+        node.ending, node.error = Ending.FAILED, error_text
     began = _moment(message.get("thinking_start_time"), Counter())
     ended = _moment(message.get("thinking_end_time"), Counter())
     if began and ended and ended >= began:
@@ -125,61 +125,66 @@ def _fill_reply(node: Node, message: dict[str, Any], left_out: Counter[str]) -> 
 
 def _reasoning(message: dict[str, Any]) -> Iterator[Part]:
     yield Reasoning(text(message.get("thinking_trace")))
-    for trace in map(mapping, listed(message.get("agent_thinking_traces"))):
+    for trace in map(mapping, as_list(message.get("agent_thinking_traces"))):
         yield Reasoning(text(trace.get("thinking_trace")))
 
 
 def _files(message: dict[str, Any], export: Export) -> Iterator[SourceFile]:
-    for one in [
-        *listed(message.get("file_attachments")),
-        *listed(message.get("image_attachments")),
+    for attachment in [
+        *as_list(message.get("file_attachments")),
+        *as_list(message.get("image_attachments")),
     ]:
-        about = mapping(one)
-        id = identifier(one) or identifier(about.get("id") or about.get("file_id"))
-        found = export.files(id)
+        about = mapping(attachment)
+        id = identifier(attachment) or identifier(about.get("id") or about.get("file_id"))
+        archived_file = export.files(id)
         name = about.get("file_name") or about.get("name") or id
-        if found:
-            yield file_named(name, found.media_type, size=found.size, content=found.content)
+        if archived_file:
+            yield build_file(
+                name,
+                archived_file.media_type,
+                size=archived_file.size,
+                content=archived_file.content,
+            )
         else:
-            yield file_named(name, missing=NOT_EXPORTED)
-    for url in map(text, listed(message.get("generated_image_urls"))):
-        yield file_named(url.rpartition("/")[2] or "image", missing=NOT_EXPORTED)
+            yield build_file(name, missing=NOT_EXPORTED)
+    for url in map(text, as_list(message.get("generated_image_urls"))):
+        yield build_file(url.rpartition("/")[2] or "image", missing=NOT_EXPORTED)
 
 
-def _with_artifacts(said: str, left_out: Counter[str]) -> str:
+def _with_artifacts(message_text: str, left_out: Counter[str]) -> str:
     """Return the text with artifacts as Markdown, and without marks that show a link or a card."""
 
     def show_artifact(attributes: str, content: str) -> str:
         about = dict(_ATTRIBUTE.findall(attributes))
         kind = about.get("contentType", "")
-        shown = content if kind in _PLAIN else fenced(content, _language(kind))
+        artifact = content if kind in _PLAIN else fence_code(content, _language(kind))
         title = line(about.get("title"))
-        return f"**{title}**\n\n{shown}" if title else shown
+        return f"**{title}**\n\n{artifact}" if title else artifact
 
     def show_card(attributes: str, content: str) -> str:
         left_out["card"] += _CITATION not in attributes
         return ""
 
-    said = _replace_elements(said, _ARTIFACT, "</xaiArtifact>", show_artifact)
-    return _replace_elements(said, _CARD, "</grok:render>", show_card)
+    message_text = _replace_elements(message_text, _ARTIFACT, "</xaiArtifact>", show_artifact)
+    return _replace_elements(message_text, _CARD, "</grok:render>", show_card)
 
 
 def _replace_elements(
-    said: str, opening: re.Pattern[str], closing: str, show: Callable[[str, str], str]
+    message_text: str, opening: re.Pattern[str], closing: str, show: Callable[[str, str], str]
 ) -> str:
     """Replace each of Grok's elements by what `show` makes of its attributes and content."""
-    shown: list[str] = []
+    pieces: list[str] = []
     position = 0
-    for match in opening.finditer(said):
+    for match in opening.finditer(message_text):
         if match.start() < position:
             continue
-        end = said.find(closing, match.end())
+        end = message_text.find(closing, match.end())
         if end < 0:
             break
-        content = said[match.end() : end].strip("\n")
-        shown += [said[position : match.start()], show(match.group(1), content)]
+        content = message_text[match.end() : end].strip("\n")
+        pieces += [message_text[position : match.start()], show(match.group(1), content)]
         position = end + len(closing)
-    return "".join([*shown, said[position:]])
+    return "".join([*pieces, message_text[position:]])
 
 
 def _language(media_type: str) -> str:

@@ -17,21 +17,21 @@ from chatapp.transfer.formats.parts import (
     MADE_UP,
     Export,
     as_json,
+    build_file,
     chat,
-    ending_of,
-    feedback_of,
-    file_named,
     file_of_url,
+    find_ending,
+    read_feedback,
     text_of_blocks,
     unknown_part,
 )
 from chatapp.transfer.records import Format, SourceChat
 from chatapp.transfer.tree import Kind, Node, Part, Reasoning, Text, ToolCall, ToolResult
 from chatapp.transfer.values import (
+    as_list,
     count,
     identifier,
     line,
-    listed,
     mapping,
     moment,
     parameters,
@@ -56,11 +56,13 @@ def is_chat(value: dict[str, Any]) -> bool:
     return "conversationId" in value and has_messages
 
 
-def chat_of(value: dict[str, Any], export: Export) -> SourceChat:
+def read_chat(value: dict[str, Any], export: Export) -> SourceChat:
     left_out: Counter[str] = Counter()
     options = mapping(value.get("options"))
     nodes = _nodes(value, left_out)
-    sent = {_RENAMED.get(name, name): one for name, one in options.items() if name in SENT}
+    sent_options = {
+        _RENAMED.get(name, name): option for name, option in options.items() if name in SENT
+    }
     is_branch = value.get("branches") is not True and "messagesTree" not in value
     return chat(
         Format.LIBRECHAT,
@@ -73,32 +75,34 @@ def chat_of(value: dict[str, Any], export: Export) -> SourceChat:
         created_at=None,
         updated_at=None,
         system_prompt=text(options.get("promptPrefix")) or text(options.get("system")),
-        parameters=parameters(sent, left_out),
+        parameters=parameters(sent_options, left_out),
     )
 
 
 def _nodes(value: dict[str, Any], left_out: Counter[str]) -> list[Node]:
     """Return the nodes of a tree or list. Trees are walked without recursion: they are deep."""
     nodes: list[Node] = []
-    found = value.get("messagesTree") or value.get("messages")
-    roots = found if isinstance(found, list) else mapping(found).get("children") or [found]
+    messages = value.get("messagesTree") or value.get("messages")
+    roots = (
+        messages if isinstance(messages, list) else mapping(messages).get("children") or [messages]
+    )
     is_branch = value.get("branches") is not True and "messagesTree" not in value
-    known = {identifier(mapping(one).get("messageId")) for one in listed(roots)}
-    stack: list[tuple[object, str | None]] = [(one, None) for one in reversed(listed(roots))]
+    root_ids = {identifier(mapping(root).get("messageId")) for root in as_list(roots)}
+    stack: list[tuple[object, str | None]] = [(root, None) for root in reversed(as_list(roots))]
     while stack:
-        one, above = stack.pop()
-        message = mapping(one)
+        entry, above = stack.pop()
+        message = mapping(entry)
         node = Node(
             identifier(message.get("messageId")) or f"{MADE_UP}{len(nodes)}", above, Kind.HIDDEN
         )
-        named = identifier(message.get("parentMessageId"))
-        if above is None and named and named != NO_PARENT:
-            node.parent = named
-            if is_branch and named not in known:
+        parent_id = identifier(message.get("parentMessageId"))
+        if above is None and parent_id and parent_id != NO_PARENT:
+            node.parent = parent_id
+            if is_branch and parent_id not in root_ids:
                 node.parent = nodes[-1].id if nodes else None
         _fill(node, message, left_out)
         nodes.append(node)
-        stack += [(child, node.id) for child in reversed(listed(message.get("children")))]
+        stack += [(child, node.id) for child in reversed(as_list(message.get("children")))]
     return nodes
 
 
@@ -111,31 +115,34 @@ def _fill(node: Node, message: dict[str, Any], left_out: Counter[str]) -> None:
         return
     node.kind = Kind.PROMPT if is_prompt else Kind.REPLY
     node.at = moment(message.get("createdAt"), left_out)
-    node.ending = ending_of(message.get("finish_reason"))
-    for part in listed(message.get("content")):
+    node.ending = find_ending(message.get("finish_reason"))
+    for part in as_list(message.get("content")):
         node.parts += _parts(node, part, left_out)
-    said = text(message.get("text"))
+    message_text = text(message.get("text"))
     is_error = message.get("error") is True
     if not any(isinstance(part, Text) for part in node.parts) and not is_error:
-        node.parts += _legacy_parts(said)
+        node.parts += _legacy_parts(message_text)
     if not is_prompt:
         node.model = line(message.get("model"), 200)
         if message.get("unfinished") is True:
             node.ending = Ending.STOPPED
         if is_error:
-            node.ending, node.error = Ending.FAILED, "\n\n".join(filter(None, (node.error, said)))
+            node.ending, node.error = (
+                Ending.FAILED,
+                "\n\n".join(filter(None, (node.error, message_text))),
+            )
         rating = mapping(message.get("feedback"))
-        node.feedback = feedback_of(rating.get("rating"), rating.get("text"))
-    for one in listed(message.get("files")) + listed(message.get("attachments")):
-        _attach(node, mapping(one))
+        node.feedback = read_feedback(rating.get("rating"), rating.get("text"))
+    for file in as_list(message.get("files")) + as_list(message.get("attachments")):
+        _attach(node, mapping(file))
 
 
-def _legacy_parts(said: str) -> list[Part]:
+def _legacy_parts(message_text: str) -> list[Part]:
     """Return the reasoning and text of a message from before content had parts."""
-    match = _THINKING.match(said)
+    match = _THINKING.match(message_text)
     if match is None:
-        return [Text(said)]
-    return [Reasoning(match.group(1)), Text(said[match.end() :].lstrip("\n"))]
+        return [Text(message_text)]
+    return [Reasoning(match.group(1)), Text(message_text[match.end() :].lstrip("\n"))]
 
 
 def _parts(node: Node, value: object, left_out: Counter[str]) -> list[Part]:
@@ -160,10 +167,10 @@ def _parts(node: Node, value: object, left_out: Counter[str]) -> list[Part]:
             return []
         case "agent_update":
             return []
-    said = _text(part.get("text")) or text(value)
-    if kind not in ("", "text") and not said:
+    part_text = _text(part.get("text")) or text(value)
+    if kind not in ("", "text") and not part_text:
         return [Text(unknown_part(kind, part, left_out))]
-    return [Text(said)]
+    return [Text(part_text)]
 
 
 def _text(value: object) -> str:
@@ -176,7 +183,7 @@ def _tool_parts(call: dict[str, Any]) -> list[Part]:
     inner = mapping(call.get(kind)) or mapping(call.get("function"))
     name = line(call.get("name") or inner.get("name") or kind, 100)
     arguments = call.get("args") or inner.get("arguments") or inner.get("input")
-    output = next((one["output"] for one in (call, inner) if one.get("output")), None)
+    output = next((source["output"] for source in (call, inner) if source.get("output")), None)
     if output is None:
         output = inner.get("outputs")
     id = identifier(call.get("id"))
@@ -190,4 +197,4 @@ def _attach(node: Node, file: dict[str, Any]) -> None:
     if file:
         name = file.get("filename") or text(file.get("filepath")).rpartition("/")[2]
         size = count(file.get("bytes"))
-        node.files.append(file_named(name, file.get("type"), size=size, missing=NOT_EXPORTED))
+        node.files.append(build_file(name, file.get("type"), size=size, missing=NOT_EXPORTED))

@@ -18,15 +18,15 @@ from chatapp.transfer.formats.parts import (
     DataContent,
     Export,
     as_json,
+    build_file,
     chat,
-    file_named,
     file_of_url,
     text_of_blocks,
     unknown_part,
 )
 from chatapp.transfer.records import Format, SourceChat
 from chatapp.transfer.tree import Kind, Node, Part, Reasoning, Text, ToolCall, ToolResult
-from chatapp.transfer.values import identifier, line, listed, mapping, moment, text
+from chatapp.transfer.values import as_list, identifier, line, mapping, moment, text
 from chatapp.upstream.wire.reply import Ending
 
 NOT_EXPORTED = "llama.cpp's export does not contain this file."
@@ -43,11 +43,11 @@ def is_chat(value: dict[str, Any]) -> bool:
     )
 
 
-def chat_of(value: dict[str, Any], export: Export) -> SourceChat:
+def read_chat(value: dict[str, Any], export: Export) -> SourceChat:
     left_out: Counter[str] = Counter()
     instructions: list[str] = []
     about = mapping(value.get("conv")) or value
-    messages = [mapping(one) for one in listed(value.get("messages"))]
+    messages = [mapping(message) for message in as_list(value.get("messages"))]
     nodes = [
         _node(message, number, instructions, left_out) for number, message in enumerate(messages)
     ]
@@ -77,38 +77,38 @@ def _node(
     if message.get("type") == _ROOT:
         node.parent = None
         return node
-    said = text_of_blocks(message.get("content"))
+    message_text = text_of_blocks(message.get("content"))
     match message.get("role"):
         case "system":
-            instructions += [said] if said.strip() else []
+            instructions += [message_text] if message_text.strip() else []
             return node
         case "user":
             node.kind = Kind.PROMPT
-            node.parts = [Text(said)]
+            node.parts = [Text(message_text)]
         case "assistant":
             node.kind = Kind.REPLY
-            node.parts = list(_parts_of_reply(message, said))
+            node.parts = list(_parts_of_reply(message, message_text))
             node.model = line(message.get("model"), 200)
         case "tool":
             node.kind = Kind.REPLY
-            node.parts = [ToolResult(said, "", identifier(message.get("toolCallId")))]
+            node.parts = [ToolResult(message_text, "", identifier(message.get("toolCallId")))]
         case _:
             node.damage = NO_ROLE if message else DAMAGED_MESSAGE
             return node
     node.at = moment(message.get("timestamp"), left_out)
     if message.get("type") == "error":
-        node.ending, node.error, node.parts = Ending.FAILED, said, []
-    for extra in listed(message.get("extra")):
+        node.ending, node.error, node.parts = Ending.FAILED, message_text, []
+    for extra in as_list(message.get("extra")):
         _attach(node, mapping(extra), left_out)
     return node
 
 
-def _parts_of_reply(message: dict[str, Any], said: str) -> Iterator[Part]:
+def _parts_of_reply(message: dict[str, Any], reply_text: str) -> Iterator[Part]:
     yield Reasoning(text(message.get("reasoningContent")) or text(message.get("thinking")))
-    if said.lstrip().startswith(_BEGIN_THINKING) and _END_THINKING in said:
-        thoughts, _, said = said.lstrip().partition(_END_THINKING)
+    if reply_text.lstrip().startswith(_BEGIN_THINKING) and _END_THINKING in reply_text:
+        thoughts, _, reply_text = reply_text.lstrip().partition(_END_THINKING)
         yield Reasoning(thoughts.removeprefix(_BEGIN_THINKING).strip())
-    yield Text(said.lstrip("\n"))
+    yield Text(reply_text.lstrip("\n"))
     for call in map(mapping, _calls(message.get("toolCalls"))):
         function = mapping(call.get("function")) or call
         name, arguments = line(function.get("name"), 100), as_json(function.get("arguments"))
@@ -118,7 +118,7 @@ def _parts_of_reply(message: dict[str, Any], said: str) -> Iterator[Part]:
 def _calls(value: object) -> list[Any]:
     """Return the tool calls, which are stored as a text with JSON."""
     try:
-        return listed(json.loads(value) if isinstance(value, str) and value else value)
+        return as_list(json.loads(value) if isinstance(value, str) and value else value)
     except (ValueError, RecursionError):
         return []
 
@@ -130,8 +130,8 @@ def _attach(node: Node, extra: dict[str, Any], left_out: Counter[str]) -> None:
     elif kind in _SOUND or "base64Data" in extra:
         left_out["sound"] += 1
     elif content := text(extra.get("content")):
-        node.files.append(file_named(name, "text/plain", content=DataContent(content)))
+        node.files.append(build_file(name, "text/plain", content=DataContent(content)))
     elif name:
-        node.files.append(file_named(name, missing=NOT_EXPORTED))
+        node.files.append(build_file(name, missing=NOT_EXPORTED))
     else:
         node.parts.append(Text(unknown_part(kind, extra, left_out)))

@@ -22,21 +22,21 @@ from chatapp.transfer.formats.parts import (
     Export,
     Unusable,
     as_json,
+    build_file,
     chat,
-    feedback_of,
-    file_named,
     file_of_url,
     link,
+    read_feedback,
     text_of_blocks,
     unknown_part,
 )
 from chatapp.transfer.records import Format, SourceChat
 from chatapp.transfer.tree import Kind, Node, Part, Reasoning, Text, ToolCall, ToolResult
 from chatapp.transfer.values import (
+    as_list,
     count,
     identifier,
     line,
-    listed,
     mapping,
     moment,
     number,
@@ -63,7 +63,7 @@ def _is_content(value: dict[str, Any]) -> bool:
     return is_flat or "messages" in mapping(value.get("history"))
 
 
-def chat_of(value: dict[str, Any], export: Export) -> SourceChat:
+def read_chat(value: dict[str, Any], export: Export) -> SourceChat:
     """Read a chat with its row's columns around it, or alone as old downloads have it."""
     content = mapping(value.get("chat")) or value
     owner = identifier(value.get("user_id"))
@@ -74,9 +74,12 @@ def chat_of(value: dict[str, Any], export: Export) -> SourceChat:
     reader = _Reader(content)
     left_out = reader.left_out
     nodes = reader.nodes()
-    given = mapping(content.get("params"))
-    sent = {name: one for name, one in given.items() if name not in _NOT_SENT}
-    instructions = [text(given.get("system")) or text(content.get("system")), *reader.instructions]
+    settings = mapping(content.get("params"))
+    sent_parameters = {name: setting for name, setting in settings.items() if name not in _NOT_SENT}
+    instructions = [
+        text(settings.get("system")) or text(content.get("system")),
+        *reader.instructions,
+    ]
     folder_id = identifier(value.get("folder_id"))
     return chat(
         Format.OPEN_WEBUI,
@@ -96,7 +99,7 @@ def chat_of(value: dict[str, Any], export: Export) -> SourceChat:
         folder=export.folders.get(folder_id, ""),
         owner=owner,
         system_prompt="\n\n".join(dict.fromkeys(filter(str.strip, instructions))),
-        parameters=parameters(sent, left_out),
+        parameters=parameters(sent_parameters, left_out),
     )
 
 
@@ -104,11 +107,12 @@ class _Reader:
     def __init__(self, content: dict[str, Any]) -> None:
         self.left_out: Counter[str] = Counter()
         self.instructions: list[str] = []
-        stored = mapping(mapping(content.get("history")).get("messages"))
-        self.is_tree = bool(stored)
-        flat = listed(content.get("messages"))
-        self.messages = list(stored.items()) or [
-            (mapping(one).get("id") or f"{MADE_UP}{index}", one) for index, one in enumerate(flat)
+        tree_messages = mapping(mapping(content.get("history")).get("messages"))
+        self.is_tree = bool(tree_messages)
+        flat = as_list(content.get("messages"))
+        self.messages = list(tree_messages.items()) or [
+            (mapping(message).get("id") or f"{MADE_UP}{index}", message)
+            for index, message in enumerate(flat)
         ]
         self.keys = {identifier(key) for key, _ in self.messages}
 
@@ -124,19 +128,19 @@ class _Reader:
             nodes.append(node)
             if node.kind is Kind.PROMPT:
                 prompts.append(node)
-                nodes += self._merged(node, message)
+                nodes += self._read_merged_reply(node, message)
         for node in nodes:
             if node.kind is Kind.REPLY and node.parent not in self.keys:
                 node.damage = node.damage or (NO_PARENT if node.parent else "")
                 node.parent = _prompt_before(node, prompts)
         return nodes
 
-    def _merged(self, prompt: Node, message: dict[str, Any]) -> Iterator[Node]:
+    def _read_merged_reply(self, prompt: Node, message: dict[str, Any]) -> Iterator[Node]:
         """Yield the reply into which Open WebUI merged those of several models."""
-        said = text(mapping(message.get("merged")).get("content"))
+        merged_text = text(mapping(message.get("merged")).get("content"))
         key = f"{prompt.id}:merged"
-        if said.strip() and key not in self.keys:
-            yield Node(key, prompt.id, Kind.REPLY, [Text(said)], prompt.at)
+        if merged_text.strip() and key not in self.keys:
+            yield Node(key, prompt.id, Kind.REPLY, [Text(merged_text)], prompt.at)
 
     def _fill(self, node: Node, message: dict[str, Any]) -> None:
         role = text(message.get("role"))
@@ -157,17 +161,17 @@ class _Reader:
 
     def _fill_reply(self, node: Node, message: dict[str, Any]) -> None:
         node.model = line(message.get("model"), 200)
-        node.parts = self._output(node, listed(message.get("output")))
+        node.parts = self._output(node, as_list(message.get("output")))
         written = []
         for part in self._content(node, message.get("content")):
-            said = part.text if isinstance(part, Text) else ""
-            for one, seconds in details.parts_of(said):
-                written.append((one, seconds))
+            part_text = part.text if isinstance(part, Text) else ""
+            for written_part, seconds in details.split_parts(part_text):
+                written.append((written_part, seconds))
         if not node.parts:
-            node.parts = [one for one, _ in written]
+            node.parts = [part for part, _ in written]
             self._add_seconds(node, [seconds for _, seconds in written])
         elif not any(isinstance(part, Text) for part in node.parts):
-            node.parts += [one for one, _ in written if isinstance(one, Text)]
+            node.parts += [part for part, _ in written if isinstance(part, Text)]
         error = message.get("error")
         if error:
             node.error = text_of_blocks(mapping(error).get("content") or error)[:2000]
@@ -175,9 +179,9 @@ class _Reader:
         elif message.get("done") is False:
             node.ending = Ending.INTERRUPTED
         rating = mapping(message.get("annotation"))
-        node.feedback = feedback_of(rating.get("rating"), rating.get("comment"))
-        for one in listed(message.get("sources")) + listed(message.get("citations")):
-            self._cite(node, mapping(one))
+        node.feedback = read_feedback(rating.get("rating"), rating.get("comment"))
+        for written_part in as_list(message.get("sources")) + as_list(message.get("citations")):
+            self._cite(node, mapping(written_part))
 
     def _content(self, node: Node, content: object) -> Iterator[Part]:
         """Yield the texts of a content, a text or a list of parts; images go to the node."""
@@ -187,8 +191,8 @@ class _Reader:
             url = text(mapping(image).get("url") if isinstance(image, dict) else image)
             if url:
                 node.files.append(file_of_url(url, "image", NOT_EXPORTED))
-            elif said := text(part) or text(block.get("text")):
-                yield Text(said)
+            elif part_text := text(part) or text(block.get("text")):
+                yield Text(part_text)
             elif block:
                 yield Text(unknown_part(line(block.get("type"), 40), block, self.left_out))
 
@@ -200,10 +204,10 @@ class _Reader:
             kind, call = line(item.get("type"), 40), identifier(item.get("call_id"))
             name = line(item.get("name"), 100)
             if kind == "message":
-                parts.append(Text(_joined(item.get("content"))))
+                parts.append(Text(_join_blocks(item.get("content"))))
             elif kind == "reasoning":
-                said = _joined(item.get("content")) or _joined(item.get("summary"))
-                parts.append(Reasoning(said))
+                thoughts = _join_blocks(item.get("content")) or _join_blocks(item.get("summary"))
+                parts.append(Reasoning(thoughts))
                 seconds.append(number(item.get("duration")))
             elif kind == "function_call":
                 parts.append(ToolCall(name, as_json(item.get("arguments")), call))
@@ -219,14 +223,16 @@ class _Reader:
         return parts
 
     def _add_seconds(self, node: Node, seconds: list[float | None]) -> None:
-        known = [one for one in seconds if one is not None and 0 <= one < 1e6]
-        node.reasoning_seconds = sum(known) if known else None
+        valid_seconds = [
+            duration for duration in seconds if duration is not None and 0 <= duration < 1e6
+        ]
+        node.reasoning_seconds = sum(valid_seconds) if valid_seconds else None
 
     def _cite(self, node: Node, cited: dict[str, Any]) -> None:
         source = mapping(cited.get("source"))
         urls = {}
-        for one in map(mapping, listed(cited.get("metadata"))):
-            urls[text(one.get("source")) or text(one.get("url"))] = one.get("title")
+        for page in map(mapping, as_list(cited.get("metadata"))):
+            urls[text(page.get("source")) or text(page.get("url"))] = page.get("title")
         title = source.get("name") or source.get("title")
         urls.setdefault(text(source.get("url")), title)
         for url, own_title in urls.items():
@@ -234,27 +240,31 @@ class _Reader:
                 node.sources += link(url, own_title or title, self.left_out)
 
     def _attach(self, node: Node, message: dict[str, Any]) -> None:
-        for one in map(mapping, listed(message.get("files"))):
-            stored = mapping(one.get("file"))
-            name = one.get("name") or stored.get("filename") or one.get("type")
-            said = text(mapping(stored.get("data")).get("content")) or text(one.get("content"))
-            if text(one.get("type")).startswith(_SEARCH):
-                for url in listed(one.get("urls"))[:MAX_LINKS]:
+        for file in map(mapping, as_list(message.get("files"))):
+            stored_file = mapping(file.get("file"))
+            name = file.get("name") or stored_file.get("filename") or file.get("type")
+            file_text = text(mapping(stored_file.get("data")).get("content")) or text(
+                file.get("content")
+            )
+            if text(file.get("type")).startswith(_SEARCH):
+                for url in as_list(file.get("urls"))[:MAX_LINKS]:
                     node.sources += link(url, "", self.left_out)
-            elif said:
-                size, content = count(one.get("size")), DataContent(said)
-                node.files.append(file_named(name, "text/plain", size=size, content=content))
-            elif one:
-                node.files.append(file_of_url(text(one.get("url")), name, NOT_EXPORTED))
+            elif file_text:
+                size, content = count(file.get("size")), DataContent(file_text)
+                node.files.append(build_file(name, "text/plain", size=size, content=content))
+            elif file:
+                node.files.append(file_of_url(text(file.get("url")), name, NOT_EXPORTED))
 
 
-def _joined(blocks: object) -> str:
-    texts = [text(mapping(one).get("text")) or text(one) for one in listed(blocks) or [blocks]]
+def _join_blocks(blocks: object) -> str:
+    texts = [
+        text(mapping(block).get("text")) or text(block) for block in as_list(blocks) or [blocks]
+    ]
     return "\n\n".join(filter(None, texts))
 
 
 def _prompt_before(node: Node, prompts: list[Node]) -> str | None:
     """Return the latest prompt before a reply: by time, or else by order."""
     at = node.at
-    dated = [(one.at, one.id) for one in prompts if one.at and at and one.at <= at]
+    dated = [(prompt.at, prompt.id) for prompt in prompts if prompt.at and at and prompt.at <= at]
     return max(dated)[1] if dated else (prompts[-1].id if prompts and at is None else None)

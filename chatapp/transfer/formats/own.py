@@ -11,7 +11,7 @@ from typing import Any
 from chatapp.transfer.formats.own_details import (
     details_of_chat,
     details_of_reply,
-    parameters_of,
+    read_parameters,
     seconds,
 )
 from chatapp.transfer.formats.parts import (
@@ -20,14 +20,14 @@ from chatapp.transfer.formats.parts import (
     NO_ROLE,
     Export,
     Unusable,
+    build_file,
     chat,
-    feedback_of,
-    file_named,
     link,
+    read_feedback,
 )
 from chatapp.transfer.records import Format, RunState, SourceChat, SourceFile
 from chatapp.transfer.tree import Kind, NextRound, Node, Part, Reasoning, Text, ToolCall, ToolResult
-from chatapp.transfer.values import count, identifier, line, listed, mapping, moment, text
+from chatapp.transfer.values import as_list, count, identifier, line, mapping, moment, text
 from chatapp.upstream.wire.reply import Ending
 
 VERSION = 1
@@ -51,19 +51,19 @@ def is_chat(value: dict[str, Any]) -> bool:
     return "is_temporary" in value and isinstance(value.get("messages"), list)
 
 
-def chat_of(value: dict[str, Any], export: Export) -> SourceChat:
+def read_chat(value: dict[str, Any], export: Export) -> SourceChat:
     if value.get("trashed_at"):
         raise Unusable("It was in the trash.")
     if (version := count(value.get("version"))) and version > VERSION:
         raise Unusable(NEWER)
     left_out: Counter[str] = Counter()
     nodes = [
-        _node(mapping(one), index, bool(version), export, left_out)
-        for index, one in enumerate(listed(value.get("messages")))
+        _node(mapping(message), index, bool(version), export, left_out)
+        for index, message in enumerate(as_list(value.get("messages")))
     ]
     preset = mapping(value.get("preset"))
-    chosen = _chosen(value, preset)
-    parameters = parameters_of(chosen["parameters"], left_out)
+    chat_settings = _choose_settings(value, preset)
+    parameters = read_parameters(chat_settings["parameters"], left_out)
     return chat(
         Format.OWN,
         value,
@@ -77,14 +77,14 @@ def chat_of(value: dict[str, Any], export: Export) -> SourceChat:
         is_archived=bool(value.get("archived_at")),
         is_pinned=value.get("is_pinned") is True,
         folder=line(value.get("project")),
-        system_prompt=text(chosen["system_prompt"]),
+        system_prompt=text(chat_settings["system_prompt"]),
         parameters=parameters,
         notes=_notes(preset),
         own=details_of_chat(value, parameters, left_out),
     )
 
 
-def _chosen(value: dict[str, Any], preset: dict[str, Any]) -> dict[str, Any]:
+def _choose_settings(value: dict[str, Any], preset: dict[str, Any]) -> dict[str, Any]:
     """Return the chat's own system prompt and parameters, or else those of its preset."""
     names = ("system_prompt", "parameters")
     return {name: preset.get(name) if value.get(name) is None else value[name] for name in names}
@@ -122,41 +122,41 @@ def _fill(
 ) -> None:
     node.at = moment(message.get("created_at"), left_out)
     node.is_continuation = message.get("is_continuation") is True
-    node.parts = _parts_of(message, has_rounds)
+    node.parts = _read_parts(message, has_rounds)
     node.model = line(message.get("model"), 200)
     node.reasoning_seconds = seconds(message.get("reasoning_duration"))
     ending = text(message.get("ending"))
-    known = list(Ending)
-    node.ending = Ending(ending) if ending in known else Ending.INTERRUPTED
-    for pair in listed(mapping(message.get("extras")).get("sources")):
-        url, title = [*listed(pair), "", ""][:2]
+    known_endings = list(Ending)
+    node.ending = Ending(ending) if ending in known_endings else Ending.INTERRUPTED
+    for pair in as_list(mapping(message.get("extras")).get("sources")):
+        url, title = [*as_list(pair), "", ""][:2]
         node.sources += link(url, title, left_out)
-    given = mapping(message.get("feedback"))
-    given_at = moment(given.get("given_at"), left_out)
-    node.feedback = feedback_of(given.get("rating"), given.get("note"), given_at)
-    files = [*listed(message.get("files")), *listed(message.get("images"))]
-    node.files = [_file(mapping(one), export) for one in files]
+    rating = mapping(message.get("feedback"))
+    given_at = moment(rating.get("given_at"), left_out)
+    node.feedback = read_feedback(rating.get("rating"), rating.get("note"), given_at)
+    files = [*as_list(message.get("files")), *as_list(message.get("images"))]
+    node.files = [_file(mapping(file), export) for file in files]
     node.error = text(mapping(message.get("error")).get("message"))
 
 
-def _parts_of(message: dict[str, Any], has_rounds: bool) -> list[Part]:
-    rounds = listed(message.get("rounds"))
+def _read_parts(message: dict[str, Any], has_rounds: bool) -> list[Part]:
+    rounds = as_list(message.get("rounds"))
     if not rounds and not has_rounds:  # before version 1, which put the rounds together
-        reasoning, content = _texts_of(message)
+        reasoning, content = _read_texts(message)
         return [reasoning, *_tool_parts(message), content]
-    found: list[Part] = []
-    for one in rounds or [message]:
-        record = mapping(one)
-        found += [*([NextRound()] if found else []), *_texts_of(record), *_tool_parts(record)]
-    return found
+    parts: list[Part] = []
+    for entry in rounds or [message]:
+        record = mapping(entry)
+        parts += [*([NextRound()] if parts else []), *_read_texts(record), *_tool_parts(record)]
+    return parts
 
 
-def _texts_of(record: dict[str, Any]) -> tuple[Reasoning, Text]:
+def _read_texts(record: dict[str, Any]) -> tuple[Reasoning, Text]:
     return Reasoning(text(record.get("reasoning"))), Text(text(record.get("content")))
 
 
 def _tool_parts(record: dict[str, Any]) -> Iterator[ToolCall | ToolResult]:
-    for call in map(mapping, listed(record.get("tool_calls"))):
+    for call in map(mapping, as_list(record.get("tool_calls"))):
         id, name = identifier(call.get("id")), line(call.get("name"), 200)
         yield ToolCall(name, text(call.get("arguments")), id)
         if state := _STATES.get(text(call.get("state"))):
@@ -164,20 +164,20 @@ def _tool_parts(record: dict[str, Any]) -> Iterator[ToolCall | ToolResult]:
 
 
 def _file(record: dict[str, Any], export: Export) -> SourceFile:
-    found = export.files(identifier(record.get("id")))
+    archived_file = export.files(identifier(record.get("id")))
     missing = EXPIRED if record.get("is_expired") is True else NOT_EXPORTED
-    return file_named(
-        record.get("name") or (found.name if found else "Image"),
+    return build_file(
+        record.get("name") or (archived_file.name if archived_file else "Image"),
         record.get("type"),
         size=count(record.get("size")),
-        content=found.content if found else None,
+        content=archived_file.content if archived_file else None,
         missing=missing,
         alt=text(record.get("alt")),
         pages=_pages(record.get("pages")),
-        is_expired=found is None and record.get("is_expired") is True,
+        is_expired=archived_file is None and record.get("is_expired") is True,
     )
 
 
 def _pages(value: object) -> tuple[int, int]:
-    first, last = [*(count(one) or 0 for one in listed(value)[:2]), 0, 0][:2]
+    first, last = [*(count(page) or 0 for page in as_list(value)[:2]), 0, 0][:2]
     return first, last

@@ -14,17 +14,17 @@ from chatapp.transfer.records import (
     SourceRequest,
 )
 from chatapp.transfer.values import (
+    as_list,
     count,
     identifier,
     line,
-    listed,
     mapping,
     moment,
     number,
     storable,
     text,
 )
-from chatapp.upstream.wire.chat_parameters import LABELS, InvalidParameters, checked
+from chatapp.upstream.wire.chat_parameters import LABELS, InvalidParameters, clean_parameters
 from chatapp.upstream.wire.errors import ErrorKind
 from chatapp.upstream.wire.reply import Ending
 
@@ -47,23 +47,23 @@ def details_of_chat(
     value: Mapping[str, Any], parameters: Mapping[str, object], left_out: Counter[str]
 ) -> OwnChat:
     """Read the details of a chat with these parameters."""
-    found: dict[str, SourceRequest] = {}
-    for record in map(mapping, listed(value.get("request_settings"))):
-        if (id := identifier(record.get("id"))) and (one := _request(record, left_out)):
-            found.setdefault(id, one)
+    requests: dict[str, SourceRequest] = {}
+    for record in map(mapping, as_list(value.get("request_settings"))):
+        if (id := identifier(record.get("id"))) and (request := _request(record, left_out)):
+            requests.setdefault(id, request)
     return OwnChat(
         is_temporary=value.get("is_temporary") is True,
         archived_at=moment(value.get("archived_at"), left_out),
-        requests=found,
+        requests=requests,
         model_settings=_model_settings(value.get("model_settings"), parameters, left_out),
-        cuts=tuple(_cut(mapping(one), left_out) for one in listed(value.get("left_out"))),
+        cuts=tuple(_read_cut(mapping(cut), left_out) for cut in as_list(value.get("left_out"))),
     )
 
 
-def parameters_of(value: object, left_out: Counter[str]) -> dict[str, object]:
+def read_parameters(value: object, left_out: Counter[str]) -> dict[str, object]:
     """Return parameters, or none if one of them is invalid."""
     try:
-        return checked(storable(mapping(value)))
+        return clean_parameters(storable(mapping(value)))
     except InvalidParameters as invalid:
         left_out["parameter"] += len(invalid.errors)
         return {}
@@ -72,33 +72,33 @@ def parameters_of(value: object, left_out: Counter[str]) -> dict[str, object]:
 def _request(record: dict[str, Any], left_out: Counter[str]) -> SourceRequest | None:
     """Return what replies were asked with; None if the export withholds it."""
     instructions = text(record.get("instructions"))[:MAX_INSTRUCTIONS]
-    parameters = parameters_of(record.get("parameters"), left_out)
+    parameters = read_parameters(record.get("parameters"), left_out)
     return SourceRequest(instructions, parameters) if instructions or parameters else None
 
 
 def _model_settings(
     value: object, parameters: Mapping[str, object], left_out: Counter[str]
 ) -> tuple[SourceModelSettings, ...]:
-    found = []
-    for record in map(mapping, listed(value)[:MAX_MODELS]):
+    model_settings = []
+    for record in map(mapping, as_list(value)[:MAX_MODELS]):
         own: dict[str, object] = {}
-        if isinstance(said := record.get("system_prompt"), str):
-            own["system_prompt"] = text(said)[:MAX_INSTRUCTIONS]
-        given = storable(mapping(record.get("parameters")))
+        if isinstance(system_prompt := record.get("system_prompt"), str):
+            own["system_prompt"] = text(system_prompt)[:MAX_INSTRUCTIONS]
+        own_parameters = storable(mapping(record.get("parameters")))
         try:  # None means that the model isn't sent what the chat has
-            sent = checked({**parameters, **given})
+            all_parameters = clean_parameters({**parameters, **own_parameters})
         except InvalidParameters as invalid:
             left_out["parameter"] += len(invalid.errors)
         else:
-            if names := [name for name in LABELS if name in given]:
-                own["parameters"] = {name: sent.get(name) for name in names}
+            if names := [name for name in LABELS if name in own_parameters]:
+                own["parameters"] = {name: all_parameters.get(name) for name in names}
         upstream, model = line(record.get("upstream"), 100), line(record.get("model"), MAX_MODEL)
         if own and upstream and model:
-            found.append(SourceModelSettings(upstream, model, own))
-    return tuple(found)
+            model_settings.append(SourceModelSettings(upstream, model, own))
+    return tuple(model_settings)
 
 
-def _cut(record: dict[str, Any], left_out: Counter[str]) -> SourceCut:
+def _read_cut(record: dict[str, Any], left_out: Counter[str]) -> SourceCut:
     return SourceCut(
         through=identifier(record.get("through")) or None,
         summary=text(record.get("summary")),
@@ -111,7 +111,10 @@ def _cut(record: dict[str, Any], left_out: Counter[str]) -> SourceCut:
 
 
 def details_of_reply(message: Mapping[str, Any]) -> OwnReply:
-    failed = [_failed_model(mapping(one)) for one in listed(message.get("failed_models"))]
+    failed = [
+        _failed_model(mapping(failed_model))
+        for failed_model in as_list(message.get("failed_models"))
+    ]
     kind = text(mapping(message.get("error")).get("kind"))
     return OwnReply(
         request=identifier(message.get("request_settings")),
@@ -127,8 +130,8 @@ def details_of_reply(message: Mapping[str, Any]) -> OwnReply:
 
 
 def seconds(value: object) -> float | None:
-    found = number(value)
-    return found if found is not None and found >= 0 else None
+    duration = number(value)
+    return duration if duration is not None and duration >= 0 else None
 
 
 def _failed_model(record: dict[str, Any]) -> dict[str, object]:
@@ -151,11 +154,15 @@ def _extras(message: Mapping[str, Any]) -> dict[str, object]:
         for name in ("source_count", "expired_images")
     }
     kinds = list(mapping(record.get("left_out")).items())[:MAX_KINDS]
-    left_out = {line(kind, 100): min(count(one) or 0, MAX_COUNT) for kind, one in kinds}
+    left_out = {
+        line(kind, 100): min(count(part_count) or 0, MAX_COUNT) for kind, part_count in kinds
+    }
     return {
         **counts,
         "has_sound": record.get("has_sound") is True,
-        "left_out": {kind: one for kind, one in left_out.items() if kind and one},
+        "left_out": {
+            kind: part_count for kind, part_count in left_out.items() if kind and part_count
+        },
         "imported_usage": _usage(message.get("usage") or record.get("imported_usage")),
     }
 
@@ -164,7 +171,9 @@ def _usage(value: object) -> dict[str, object]:
     """Return the tokens of a reply where it was written, and whether they are estimated."""
     record = mapping(value)
     provenance = text(record.get("provenance"))
-    tokens = {name: found for name in TOKENS if (found := count(record.get(name))) is not None}
+    tokens = {
+        name: token_count for name in TOKENS if (token_count := count(record.get(name))) is not None
+    }
     is_known = tokens and provenance in ("reported", "estimated")
     return {"provenance": provenance, **tokens} if is_known else {}
 
@@ -176,7 +185,10 @@ def _moderation(record: dict[str, Any]) -> dict[str, object] | None:
 
 def _moderated_side(record: dict[str, Any]) -> dict[str, object] | None:
     if "results" in record:
-        results = [_result(mapping(one)) for one in listed(record["results"])[:MAX_RESULTS]]
+        results = [
+            _result(mapping(moderation_result))
+            for moderation_result in as_list(record["results"])[:MAX_RESULTS]
+        ]
         return {"model": line(record.get("model"), 100), "results": results}
     failure = {"code": line(record.get("code"), 100), "message": line(record.get("message"), 500)}
     return dict(failure) if any(failure.values()) else None
@@ -188,11 +200,11 @@ def _result(record: dict[str, Any]) -> dict[str, object]:
     return {
         "flagged": record.get("flagged") is True,
         "categories": _names(record.get("categories")),
-        "scores": {line(name, 100): one for name, one in scores if number(one) is not None},
+        "scores": {line(name, 100): score for name, score in scores if number(score) is not None},
         "applied_input_types": {line(name, 100): _names(kinds) for name, kinds in types},
         "model": line(record.get("model"), 100),
     }
 
 
 def _names(value: object) -> list[str]:
-    return [line(one, 100) for one in listed(value)[:MAX_CATEGORIES] if isinstance(one, str)]
+    return [line(name, 100) for name in as_list(value)[:MAX_CATEGORIES] if isinstance(name, str)]

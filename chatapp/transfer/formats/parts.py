@@ -1,4 +1,4 @@
-"""What the readers of all formats need: the rest of an export, and parts that look alike."""
+"""Common parts of the readers of all formats: the rest of an export, and similar elements."""
 
 import binascii
 import io
@@ -23,10 +23,10 @@ from chatapp.transfer.records import (
     SourceFile,
     SourceMessage,
 )
-from chatapp.transfer.tree import Node, Tree, tree_of
-from chatapp.transfer.values import MAX_LINE, identifier, line, listed, mapping, text
+from chatapp.transfer.tree import Node, Tree, build_tree
+from chatapp.transfer.values import MAX_LINE, as_list, identifier, line, mapping, text
 from chatapp.upstream.wire.reply import Ending
-from chatapp.upstream.wire.sources import Source, source_of
+from chatapp.upstream.wire.sources import Source, parse_source
 
 MAX_UNKNOWN = 20_000  # characters of a part that is kept as JSON
 MAX_LINKS = 1_000  # of one message
@@ -55,7 +55,7 @@ class Unusable(ValueError):
 
 @dataclass(slots=True)
 class Export:
-    """What the members of an export say besides the chats."""
+    """The content of an export besides the chats."""
 
     files: Callable[[str], SourceFile | None] = lambda _: None  # a file in the archive by its id
     feedback: Mapping[str, SourceFeedback] = field(default_factory=dict)  # by message
@@ -86,7 +86,7 @@ def is_data_url(url: str) -> bool:
     return url[:5].lower() == "data:"
 
 
-def file_named(
+def build_file(
     name: object,
     media_type: object = "",
     *,
@@ -95,17 +95,17 @@ def file_named(
     missing: str = "",
     **others: Any,
 ) -> SourceFile:
-    shown = clean_file_name(text(name))
+    file_name = clean_file_name(text(name))
     reason = "" if content else missing
-    return SourceFile(shown, line(media_type, 100), size, content, reason, **others)
+    return SourceFile(file_name, line(media_type, 100), size, content, reason, **others)
 
 
 def file_of_url(url: str, name: object, missing: str) -> SourceFile:
     """Return the file that a data URL contains; a missing one for any other URL."""
     if not is_data_url(url):
-        return file_named(name, missing=missing)
+        return build_file(name, missing=missing)
     media_type = url[5:].partition(",")[0].partition(";")[0]
-    return file_named(name, media_type, content=DataContent(url))
+    return build_file(name, media_type, content=DataContent(url))
 
 
 def chat(
@@ -123,15 +123,15 @@ def chat(
     **others: Any,
 ) -> SourceChat:
     """Build the chat of these nodes. Raises `Unusable` if there is nothing in them."""
-    tree = tree_of(nodes, identifier(current), left_out)
-    if not any(one.rounds != _NOTHING or one.files for one in tree.messages):
-        raise Unusable(ALL_DAMAGED if any(one.damage for one in nodes) else NO_MESSAGES)
-    left_out["damaged message"] += len([one for one in nodes if one.damage][MAX_DAMAGED:])
-    times = [one.created_at for one in tree.messages if one.created_at]
+    tree = build_tree(nodes, identifier(current), left_out)
+    if not any(message.rounds != _NOTHING or message.files for message in tree.messages):
+        raise Unusable(ALL_DAMAGED if any(node.damage for node in nodes) else NO_MESSAGES)
+    left_out["damaged message"] += len([node for node in nodes if node.damage][MAX_DAMAGED:])
+    times = [message.created_at for message in tree.messages if message.created_at]
     return SourceChat(
         source=source,
         source_id=identifier(source_id) or _made_up_id(value, tree),
-        title=line(title) or _title_of(tree),
+        title=line(title) or _build_title(tree),
         messages=tuple(tree.messages),
         active_leaf=tree.active_leaf,
         created_at=created_at or min(times, default=None),
@@ -148,31 +148,31 @@ _NOTHING = SourceMessage(source_id="", parent=None, role="user").rounds
 
 def _damaged_messages(nodes: list[Node]) -> tuple[DamagedMessage, ...]:
     """Return the first messages that can't be read, by their ids or else their numbers."""
-    damaged = ((number, one) for number, one in enumerate(nodes, 1) if one.damage)
+    damaged = ((number, node) for number, node in enumerate(nodes, 1) if node.damage)
     return tuple(
-        DamagedMessage(one.damage, f"message {number if one.id.startswith(MADE_UP) else one.id}")
-        for number, one in islice(damaged, MAX_DAMAGED)
+        DamagedMessage(node.damage, f"message {number if node.id.startswith(MADE_UP) else node.id}")
+        for number, node in islice(damaged, MAX_DAMAGED)
     )
 
 
 def _made_up_id(value: Mapping[str, Any], tree: Tree) -> str:
     """Return an id that a later export of the same chat gives, too."""
     first = tree.messages[0]
-    said = f"{line(value.get('title'))}|{first.created_at}|{first.source_id}|{first.content}"
-    return f"sha256:{sha256(said.encode()).hexdigest()}"
+    identity = f"{line(value.get('title'))}|{first.created_at}|{first.source_id}|{first.content}"
+    return f"sha256:{sha256(identity.encode()).hexdigest()}"
 
 
-def _title_of(tree: Tree) -> str:
-    first = next((one.content for one in tree.messages if one.content.strip()), "")
+def _build_title(tree: Tree) -> str:
+    first = next((message.content for message in tree.messages if message.content.strip()), "")
     return line(first, 60) or UNTITLED
 
 
-def ending_of(word: object) -> Ending:
+def find_ending(word: object) -> Ending:
     """Return the ending that a word such as `finish_reason` means; complete if none is known."""
     return _ENDINGS.get(text(word).lower(), Ending.COMPLETE)
 
 
-def feedback_of(
+def read_feedback(
     rating: object, note: object, given_at: datetime | None = None
 ) -> SourceFeedback | None:
     """Return the feedback for 1, -1, `thumbsUp`, `thumbs_down` and the like, or None."""
@@ -187,13 +187,13 @@ def link(url: object, title: object, left_out: Counter[str]) -> list[Source]:
     """Return a source, or nothing if its link is not safe to show."""
     if not url:
         return []
-    source = source_of(text(url), line(title, MAX_LINE))
+    source = parse_source(text(url), line(title, MAX_LINE))
     if source is None:
         left_out["source"] += 1
     return [source] if source else []
 
 
-def fenced(code: str, language: str = "") -> str:
+def fence_code(code: str, language: str = "") -> str:
     """Return code as a block of Markdown."""
     longest = max(map(len, _BACKTICKS.findall(code)), default=0)
     fence = "`" * max(3, longest + 1)
@@ -216,16 +216,16 @@ def unknown_part(kind: str, value: object, left_out: Counter[str]) -> str:
     """Return a part of a kind that nobody knows here as a block of JSON, and count it."""
     left_out[f"unknown part ({kind})" if kind else "unknown part"] += 1
     try:
-        shown = text(json.dumps(value, ensure_ascii=False, indent=1))
+        as_text = text(json.dumps(value, ensure_ascii=False, indent=1))
     except (ValueError, RecursionError):
         return ""
-    return fenced(shown[:MAX_UNKNOWN], "json")
+    return fence_code(as_text[:MAX_UNKNOWN], "json")
 
 
 def text_of_blocks(value: object) -> str:
     """Return the text of a tool's result: a text, or a list of blocks with texts."""
     if isinstance(value, str | None):
         return text(value)
-    blocks = listed(value) or [value]
-    texts = [text(mapping(one).get("text")) or text(one) for one in blocks]
+    blocks = as_list(value) or [value]
+    texts = [text(mapping(block).get("text")) or text(block) for block in blocks]
     return "\n\n".join(filter(None, texts)) or as_json(value)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from chatapp.transfer.values import listed, mapping
+from chatapp.transfer.values import as_list, mapping
 
 HEAD_BYTES = 64 * 1024  # of a text by which it is recognised
 CHATBOX_TEXT = (
@@ -64,7 +64,9 @@ def refusal_of_value(value: dict[str, Any]) -> str:
     app = next((app for app, keys in _KEYS if keys <= value.keys()), "")
     if _is_deep_seek(value):
         app = "DeepSeek"
-    elif any("versions" in mapping(one) for one in listed(value.get("messages"))[:MAX_LOOKED_AT]):
+    elif any(
+        "versions" in mapping(message) for message in as_list(value.get("messages"))[:MAX_LOOKED_AT]
+    ):
         app = "LM Studio"
     return OTHER_APP.format(app) if app else ""
 
@@ -72,4 +74,4 @@ def refusal_of_value(value: dict[str, Any]) -> str:
 def _is_deep_seek(value: dict[str, Any]) -> bool:
     """Whether it has ChatGPT's tree of nodes, but messages of another form."""
     nodes = list(mapping(value.get("mapping")).values())[:MAX_LOOKED_AT]
-    return any("fragments" in mapping(mapping(one).get("message")) for one in nodes)
+    return any("fragments" in mapping(mapping(node).get("message")) for node in nodes)

@@ -9,6 +9,6 @@ Imports other modules of `upstream`, and `checks`.
 
 from chatapp.upstream.check.check import LIMIT_SECONDS, check
 from chatapp.upstream.check.questions import model_for_chat, models_for_chat
-from chatapp.upstream.check.report import Report, row_of
+from chatapp.upstream.check.report import Report, build_row
 
-__all__ = ["LIMIT_SECONDS", "Report", "check", "model_for_chat", "models_for_chat", "row_of"]
+__all__ = ["LIMIT_SECONDS", "Report", "build_row", "check", "model_for_chat", "models_for_chat"]

@@ -58,28 +58,28 @@ def failed_answer(error: UpstreamError) -> Answer:
     return Answer(Reply(error=error))
 
 
-def answer_of(recording: Recording, secret: str) -> Answer:
+def read_answer(recording: Recording, secret: str) -> Answer:
     """Read a response. `secret` is removed from every error message."""
     status, headers = recording.status, recording.headers
     kind = headers.get("content-type", "text/event-stream").partition(";")[0].strip().lower()
     try:
-        reads = list(_unpacked(recording))
+        reads = list(_decompress_reads(recording))
     except UpstreamFailed as failed:
         return failed_answer(failed.error)
     body = b"".join(read.data for read in reads)
     is_stream = kind == "text/event-stream" or sse.is_stream(body)
     if is_stream and 200 <= status < 300:
-        return _streamed(reads, body, secret)
+        return _read_stream(reads, body, secret)
     decoder = EventDecoder(secret)
     whole = decoder.receive_completion(body)
     if whole and 200 <= status < 300:
-        reply, times = _folded((reads[-1].at, event) for event in whole)
+        reply, times = _fold_events((reads[-1].at, event) for event in whole)
         return Answer(reply, delta_times=times)
     error = error_of_response(status, headers, body, secret)
-    return Answer(Reply(error=error), error_form=form_of(body))
+    return Answer(Reply(error=error), error_form=describe_form(body))
 
 
-def form_of(body: bytes) -> str:
+def describe_form(body: bytes) -> str:
     """Describe the form of an error: `{"error": {"message", "type"}}`, HTML, plain text."""
     try:
         content = msgspec.json.decode(body)
@@ -96,7 +96,7 @@ def _member(name: str, value: Any) -> str:
     return f"{json.dumps(name)}: {{{inner}}}" if inner else json.dumps(name)
 
 
-def _unpacked(recording: Recording) -> Iterator[Read]:
+def _decompress_reads(recording: Recording) -> Iterator[Read]:
     """Yield the reads decompressed. Raises `UpstreamFailed` if that is impossible."""
     coding = recording.headers.get("content-encoding", "identity").strip().lower()
     if coding in ("", "identity"):
@@ -107,10 +107,10 @@ def _unpacked(recording: Recording) -> Iterator[Read]:
         yield Read(read.at, b"".join(unpacker.receive_data(read.data)))
 
 
-def _streamed(reads: list[Read], body: bytes, secret: str) -> Answer:
-    reply, times = _folded(_timed_events(reads, secret))
+def _read_stream(reads: list[Read], body: bytes, secret: str) -> Answer:
+    reply, times = _fold_events(_timed_events(reads, secret))
     chunks = _chunks(body)
-    deltas = [one.delta for chunk in chunks for one in chunk.choices or () if one.delta]
+    deltas = [choice.delta for chunk in chunks for choice in chunk.choices or () if choice.delta]
     return Answer(
         reply,
         is_stream=True,
@@ -134,7 +134,7 @@ def _timed_events(reads: list[Read], secret: str) -> Iterator[tuple[float, Event
     yield from ((at, event) for event in decoder.close())
 
 
-def _folded(events: Iterable[tuple[float, Event]]) -> tuple[Reply, tuple[float, ...]]:
+def _fold_events(events: Iterable[tuple[float, Event]]) -> tuple[Reply, tuple[float, ...]]:
     reply, times = Reply(), []
     for at, event in events:
         reply.apply(event)

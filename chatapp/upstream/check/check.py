@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from chatapp.checks.results import CheckResult, note
 from chatapp.upstream.check import problems, results
-from chatapp.upstream.check.answers import DELTAS, Answer, answer_of, failed_answer
+from chatapp.upstream.check.answers import DELTAS, Answer, failed_answer, read_answer
 from chatapp.upstream.check.questions import (
     COUNT,
     HELLO,
@@ -33,7 +33,7 @@ from chatapp.upstream.wire.errors import ErrorKind, UpstreamError, UpstreamFaile
 LIMIT_SECONDS = 60.0
 
 Progress = Callable[[str], None]
-Found = Callable[[CheckResult], None]
+ResultCallback = Callable[[CheckResult], None]
 
 
 async def check(
@@ -42,18 +42,18 @@ async def check(
     clock: ToolRecord | None = None,
     progress: Progress = lambda line: None,
     limit_seconds: float = LIMIT_SECONDS,
-    found: Found = lambda result: None,
+    on_result: ResultCallback = lambda result: None,
 ) -> Report:
     """Check the upstream at `endpoint`, within `limit_seconds`.
 
     Without a `model`, one from its list is used. With the tool `clock`, the check measures what it
-    costs. `progress` is called with a line at the start and the end of each question, and `found`
-    with each result of the report as soon as it is known.
+    costs. `progress` is called with a line at the start and the end of each question, and
+    `on_result` with each result of the report as soon as it is known.
     """
     client = UpstreamClient(limit_seconds)
     # Ignore the known settings: the check is to find them out.
     neutral = replace(endpoint, dialect=AUTO, takes_usage_option=True)
-    run = _CheckRun(client, neutral, model, clock, progress, found, endpoint.dialect)
+    run = _CheckRun(client, neutral, model, clock, progress, on_result, endpoint.dialect)
     try:
         async with asyncio.timeout(limit_seconds):
             await run.run()
@@ -61,7 +61,7 @@ async def check(
         run.run_out_of_time(limit_seconds)
     finally:
         await client.aclose()
-    run.tell_found()
+    run.report_new_results()
     return run.report()
 
 
@@ -72,12 +72,12 @@ class _CheckRun:
     model: str
     clock: ToolRecord | None
     progress: Progress
-    found: Found
-    chosen: Dialect
+    on_result: ResultCallback
+    configured_dialect: Dialect
     results: list[CheckResult] = field(default_factory=list)
     problems: list[CheckResult] = field(default_factory=list)
     failed_with: ErrorKind | None = None
-    told: int = 0  # how many of the results `found` was called with
+    reported_count: int = 0  # how many of the results `on_result` was called with
     has_served: bool = False
     _limits: list[str] = field(default_factory=lambda: list(LIMITS))
 
@@ -88,7 +88,7 @@ class _CheckRun:
         counted = await self._count(listed)
         if self.problems:
             return
-        greeted = await self._usage(counted)
+        greeted = await self._check_usage(counted)
         with self._question("Asking for a tool call"):
             called = await self._ask(WEATHER)
             self.results.append(results.tools_result(called))
@@ -99,7 +99,7 @@ class _CheckRun:
         with self._question("Asking with a wrong key"):
             self.results.append(results.wrong_key_result(await self._ask(HELLO, key=WRONG_KEY)))
         with self._question("Closing a reply halfway, and asking again"):
-            plain = await self._closing(greeted if greeted.has_said_something else counted)
+            plain = await self._check_closing(greeted if greeted.has_said_something else counted)
         if self.clock and not called.reply.error:
             with self._question("Asking again with the clock offered"):
                 offered = await self._ask(replace(HELLO, tools=(self.clock,)))
@@ -107,16 +107,16 @@ class _CheckRun:
 
     def run_out_of_time(self, seconds: float) -> None:
         advice = "Anything missing here was not checked."
-        found = f"ended after {seconds:g} seconds"
-        self.results.append(note("This check", found, advice))
+        finding = f"ended after {seconds:g} seconds"
+        self.results.append(note("This check", finding, advice))
         if not self.has_served:
             self.problems.append(problems.out_of_time(seconds))
 
-    def tell_found(self) -> None:
+    def report_new_results(self) -> None:
         """Pass on the results that are new since the last call."""
-        new, self.told = self.results[self.told :], len(self.results)
+        new, self.reported_count = self.results[self.reported_count :], len(self.results)
         for result in new:
-            self.found(visible_result(result, self.endpoint.secret))
+            self.on_result(visible_result(result, self.endpoint.secret))
 
     def report(self) -> Report:
         secret = self.endpoint.secret
@@ -152,7 +152,7 @@ class _CheckRun:
         """Ask for a count; the answer shows streaming, speed and where the reasoning is."""
         with self._question(f"Asking {self.model} to count"):
             answer = await self._ask(COUNT)
-            if problem := problems.problem_of(answer):
+            if problem := problems.find_problem(answer):
                 self.problems.append(problem)
                 self.failed_with = answer.reply.error.kind if answer.reply.error else None
             if answer.has_said_something:
@@ -162,7 +162,7 @@ class _CheckRun:
         self.has_served = not self.problems
         return answer
 
-    async def _usage(self, counted: Answer) -> Answer:
+    async def _check_usage(self, counted: Answer) -> Answer:
         with self._question("Asking without stream_options"):
             greeted = await self._ask(HELLO, wants_usage=False)
         if greeted.reply.usage:
@@ -172,11 +172,11 @@ class _CheckRun:
         self.results += [
             results.usage_result(habit, self.endpoint.takes_usage_option),
             results.reasoning_result(counted),
-            results.dialect_result(counted, habit, self.chosen),
+            results.dialect_result(counted, habit, self.configured_dialect),
         ]
         return greeted
 
-    async def _closing(self, before: Answer) -> Answer:
+    async def _check_closing(self, before: Answer) -> Answer:
         options = LONG.options(self._limits[0])
         opened = self.client.stream(self.endpoint, self.model, LONG.messages, options)
         async with opened as batches:
@@ -205,7 +205,7 @@ class _CheckRun:
             recorded = await self.client.record(endpoint, model, question.messages, options)
         except UpstreamFailed as failed:
             return failed_answer(failed.error)
-        return answer_of(recorded, self.endpoint.secret)
+        return read_answer(recorded, self.endpoint.secret)
 
     def _drop_rejected_parameter(self, error: UpstreamError) -> bool:
         """Drop the parameter that the error rejects, if any; tell whether there was one."""
@@ -221,9 +221,9 @@ class _CheckRun:
     @contextmanager
     def _question(self, what: str) -> Iterator[None]:
         """Report progress before and after a question, and what was found by then."""
-        self.tell_found()
+        self.report_new_results()
         self.progress(visible(f"{what}…", self.endpoint.secret))
         began_at = time.monotonic()
         yield
         self.progress(f"  {results.duration(time.monotonic() - began_at)}")
-        self.tell_found()
+        self.report_new_results()

@@ -116,7 +116,7 @@ _CUT_OFF = failed(
 _SAYS_NOTHING = failed(_WHAT, "It ends its reply without any content", "Try another model.")
 
 
-def problem_of(answer: Answer) -> CheckResult | None:
+def find_problem(answer: Answer) -> CheckResult | None:
     """Return why the upstream can't serve the app, judging by a plain answer; None if it can."""
     reply = answer.reply
     if reply.error:

@@ -42,7 +42,7 @@ class Report:
     @property
     def table(self) -> list[tuple[str, str, str, str]]:
         """A row per result: its name, what was found, the status in a word, the advice."""
-        return list(map(row_of, self.results))
+        return list(map(build_row, self.results))
 
     def as_text(self, width: int = 0) -> str:
         """Return the table for a terminal, `width` columns wide (0: the terminal's width)."""
@@ -50,26 +50,26 @@ class Report:
         wide = (width - _NAMES_WIDTH - 4) // 2
         widths = (_NAMES_WIDTH, wide, wide)
         table = [("What", "Found", "Verdict"), tuple("─" * width for width in widths)]
-        for what, found, word, remedy in self.table:
-            table.append((what, found, f"{word}: {remedy}" if remedy else word))
+        for what, finding, word, remedy in self.table:
+            table.append((what, finding, f"{word}: {remedy}" if remedy else word))
         return "\n".join(line for cells in table for line in _lines(cells, widths)) + "\n"
 
 
-def row_of(result: CheckResult) -> tuple[str, str, str, str]:
+def build_row(result: CheckResult) -> tuple[str, str, str, str]:
     """Return the row of a result in `Report.table`."""
-    return result.what, result.found, _WORDS.get(result.status, _PROBLEM), result.remedy
+    return result.what, result.finding, _WORDS.get(result.status, _PROBLEM), result.remedy
 
 
 def sentences(problem: CheckResult) -> str:
     """Join a problem's parts: "It rejects the key. Set the right one. It said: 401 wrong key"."""
     quote = f"It said: {problem.quote}" if problem.quote else ""
-    return " ".join(filter(None, (f"{problem.found}.", problem.remedy, quote)))
+    return " ".join(filter(None, (f"{problem.finding}.", problem.remedy, quote)))
 
 
 def visible_result(result: CheckResult, secret: str) -> CheckResult:
     return replace(
         result,
-        found=visible(result.found, secret),
+        finding=visible(result.finding, secret),
         remedy=visible(result.remedy, secret),
         quote=visible(result.quote, secret),
     )

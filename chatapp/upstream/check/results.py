@@ -9,11 +9,11 @@ from chatapp.checks.results import CheckResult, Status, note, ok, warning
 from chatapp.upstream.check.answers import Answer
 from chatapp.upstream.check.questions import ToolRecord
 from chatapp.upstream.check.timing import Timing
-from chatapp.upstream.wire.dialects import AUTO, Dialect, UsageHabit, dialect_of
+from chatapp.upstream.wire.dialects import AUTO, Dialect, UsageHabit, find_dialect
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
 from chatapp.upstream.wire.estimates import cost_of_tools
 
-_SHOWN_MODELS = 3
+_MAX_QUOTED_MODELS = 3
 _CHEAP_CLOCK_TOKENS = 150
 _OPEN_TO_ANYONE = "It is open to anyone who can reach it. Make sure that only this app can."
 
@@ -31,26 +31,26 @@ def models_result(models: Sequence[str]) -> CheckResult:
     if not models:
         advice = "Enter the names of its models."
         return note("Models", "an empty list", advice)
-    more = ", …" if len(models) > _SHOWN_MODELS else ""
-    return ok("Models", f"{len(models)}: {', '.join(models[:_SHOWN_MODELS])}{more}")
+    more = ", …" if len(models) > _MAX_QUOTED_MODELS else ""
+    return ok("Models", f"{len(models)}: {', '.join(models[:_MAX_QUOTED_MODELS])}{more}")
 
 
 def no_models_result(error: UpstreamError, gives_up: bool) -> CheckResult:
-    found = f"no list ({error_text(error)})"
+    finding = f"no list ({error_text(error)})"
     if gives_up:
-        return CheckResult("Models", Status.FAILED, found)
+        return CheckResult("Models", Status.FAILED, finding)
     advice = "Without a list, enter the names of its models."
-    return note("Models", found, advice)
+    return note("Models", finding, advice)
 
 
 def model_result(requested: str, listed: Sequence[str], answer: Answer) -> CheckResult:
     named = answer.reply.model
-    found = f"asked {requested}" + (
+    finding = f"asked {requested}" + (
         f", answered by {named}" if named not in ("", requested) else ""
     )
     if listed and requested not in listed:
-        return note("Model", found, "Its list does not have this model.")
-    return ok("Model", found)
+        return note("Model", finding, "Its list does not have this model.")
+    return ok("Model", finding)
 
 
 def stream_result(answer: Answer) -> CheckResult:
@@ -68,33 +68,35 @@ def timing_results(answer: Answer) -> list[CheckResult]:
     if not answer.is_stream:
         return [first]
     median, longest = duration(timing.median_gap), duration(timing.longest_gap)
-    gaps = f"median {median}, longest {longest}, of {_counted(timing.chunks)}"
+    gaps = f"median {median}, longest {longest}, of {_format_chunk_count(timing.chunks)}"
     return [first, ok("Gaps", gaps), _buffering_result(timing)]
 
 
-def _counted(chunks: int) -> str:
+def _format_chunk_count(chunks: int) -> str:
     return "1 chunk" if chunks == 1 else f"{chunks:,} chunks"
 
 
 def _buffering_result(timing: Timing) -> CheckResult:
     if not timing.can_tell_buffering:
-        found = f"unclear from {_counted(timing.chunks)}"
-        return note("Buffering", found, "Try a model that writes more.")
+        finding = f"unclear from {_format_chunk_count(timing.chunks)}"
+        return note("Buffering", finding, "Try a model that writes more.")
     if timing.seems_buffered:
-        found = f"{timing.chunks_in_bursts} of {timing.chunks} chunks came in bursts after silence"
+        finding = (
+            f"{timing.chunks_in_bursts} of {timing.chunks} chunks came in bursts after silence"
+        )
         advice = (
             "Something on the way seems to buffer the stream. Turn off buffering (in nginx "
             "proxy_buffering) and compression in each proxy on the way."
         )
-        return warning("Buffering", found, advice)
+        return warning("Buffering", finding, advice)
     return ok("Buffering", "none seen")
 
 
 def usage_result(habit: UsageHabit, takes_option: bool) -> CheckResult:
-    found = habit.value + ("" if takes_option else "; rejects stream_options, so it is left out")
+    finding = habit.value + ("" if takes_option else "; rejects stream_options, so it is left out")
     if habit is UsageHabit.NEVER:
-        return note("Usage", found, "The app shows estimates, marked as such.")
-    return ok("Usage", found)
+        return note("Usage", finding, "The app shows estimates, marked as such.")
+    return ok("Usage", finding)
 
 
 def reasoning_result(answer: Answer) -> CheckResult:
@@ -108,15 +110,15 @@ def reasoning_result(answer: Answer) -> CheckResult:
 def tools_result(answer: Answer) -> CheckResult:
     reply = answer.reply
     if reply.error:
-        found = f"rejects a request with tools ({error_text(reply.error)})"
-        return note("Tools", found, "Tools can't be used with this model.")
+        finding = f"rejects a request with tools ({error_text(reply.error)})"
+        return note("Tools", finding, "Tools can't be used with this model.")
     if not reply.tool_calls:
-        found = "accepts a request with tools, but did not call the one it needed"
-        return note("Tools", found, "The model may not be able to.")
+        finding = "accepts a request with tools, but did not call the one it needed"
+        return note("Tools", finding, "The model may not be able to.")
     call = reply.tool_calls[0]
     if call.parsed is None:
-        found = f"calls {call.name}, with arguments that are not JSON"
-        return note("Tools", found, "The model may need to try again.")
+        finding = f"calls {call.name}, with arguments that are not JSON"
+        return note("Tools", finding, "The model may need to try again.")
     return ok("Tools", f"calls {call.name}, finish_reason {reply.finish_reason or 'missing'}")
 
 
@@ -125,16 +127,16 @@ def clock_result(clock: ToolRecord, without: Answer, offered: Answer) -> CheckRe
     advice = "If that is too much, turn off “offer the clock” in its settings."
     if without.reply.usage and offered.reply.usage:
         before, after = without.reply.usage.prompt_tokens, offered.reply.usage.prompt_tokens
-        found = f"{after - before:,} tokens per request: {after:,} with it, {before:,} without"
+        finding = f"{after - before:,} tokens per request: {after:,} with it, {before:,} without"
         is_cheap = after - before <= _CHEAP_CLOCK_TOKENS
-        return ok("Clock", found) if is_cheap else note("Clock", found, advice)
+        return ok("Clock", finding) if is_cheap else note("Clock", finding, advice)
     about = cost_of_tools([clock])
     return ok("Clock", f"about {about} tokens per request, estimated from its description")
 
 
 def wrong_model_result(answer: Answer) -> CheckResult:
     if answer.reply.error:
-        return ok("Wrong model", _error_found(answer))
+        return ok("Wrong model", _describe_error(answer))
     advice = "A mistake in a model's name goes unnoticed."
     return note("Wrong model", "answers under any name", advice)
 
@@ -145,11 +147,11 @@ def wrong_key_result(answer: Answer) -> CheckResult:
         return note("Wrong key", "accepts any key", _OPEN_TO_ANYONE)
     if error.kind is not ErrorKind.UNAUTHORIZED:
         advice = "Messages about a wrong key will be unspecific, because the status is not 401."
-        return note("Wrong key", _error_found(answer), advice)
-    return ok("Wrong key", _error_found(answer))
+        return note("Wrong key", _describe_error(answer), advice)
+    return ok("Wrong key", _describe_error(answer))
 
 
-def _error_found(answer: Answer) -> str:
+def _describe_error(answer: Answer) -> str:
     error = answer.reply.error
     assert error
     form = f", {answer.error_form}" if answer.error_form else ""
@@ -171,18 +173,18 @@ def closing_result(before: float, after: Answer) -> CheckResult:
         return note("Closing", f"a request right after a close: {error}", advice)
     first = after.delta_times[0]
     times = f"{duration(first)} ({duration(before)} before)"
-    found = f"a request right after a close was answered after {times}"
+    finding = f"a request right after a close was answered after {times}"
     if first > max(1.0, 4 * before):
-        return note("Closing", found, advice)
+        return note("Closing", finding, advice)
     advice = "Its own log or console shows whether the closed reply was cancelled."
-    return note("Closing", f"not visible from here; {found}", advice)
+    return note("Closing", f"not visible from here; {finding}", advice)
 
 
 def dialect_result(answer: Answer, habit: UsageHabit, chosen: Dialect) -> CheckResult:
     """Recognise the dialect; `chosen` is the one in the upstream's settings."""
-    fitting = dialect_of(answer.marks(habit))
-    found = f"{fitting.name} ({fitting.label})"
+    fitting = find_dialect(answer.marks(habit))
+    finding = f"{fitting.name} ({fitting.label})"
     if chosen.always_reports_usage and habit is UsageHabit.OPT_IN:
         advice = f"It is set to {chosen.label}, which never asks for usage. Set it to {AUTO.label}."
-        return warning("Dialect", found, advice)
-    return ok("Dialect", found)
+        return warning("Dialect", finding, advice)
+    return ok("Dialect", finding)

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 
 from chatapp.upstream.wire.dialects import RESERVED_PARAMETERS
-from chatapp.upstream.wire.spellings import COMMON, Spelling
+from chatapp.upstream.wire.spellings import COMMON_SPELLING, Spelling
 
 # Each parameter in words, as in “gpt-5 doesn't accept …”.
 LABELS: Mapping[str, str] = MappingProxyType(
@@ -65,7 +65,7 @@ MAX_TOP_LOGPROBS = 20
 MAX_JSON = 20_000  # characters of `extra`, and of a schema
 MAX_DEPTH = 20
 MAX_EXTRA_NAME = 100
-MAX_SHOWN = 40  # characters of a value in a sentence
+MAX_QUOTED_LENGTH = 40  # characters of a value in a sentence
 
 # The fields that each parameter can become, in any upstream's spelling.
 FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -83,8 +83,10 @@ FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 # Fields with more than one part: others may be in `extra` or set by an administrator.
-MERGED = frozenset({"reasoning", "thinking", "tools"})
-_OWNER = {name: parameter for parameter, names in FIELDS.items() for name in (parameter, *names)}
+MERGEABLE_FIELDS = frozenset({"reasoning", "thinking", "tools"})
+_PARAMETER_BY_FIELD = {
+    name: parameter for parameter, names in FIELDS.items() for name in (parameter, *names)
+}
 # Set by the app, or they would choose another model or server than the one that was checked.
 FORBIDDEN = RESERVED_PARAMETERS | {
     *("n", "best_of", "tools", "tool_choice", "functions", "function_call", "stream_options"),
@@ -102,41 +104,41 @@ def plain_name(name: str) -> str:
 
 
 _FORBIDDEN = frozenset(map(plain_name, FORBIDDEN))
-_OWNED = frozenset(map(plain_name, _OWNER.keys() - MERGED))
+_RESERVED_NAMES = frozenset(map(plain_name, _PARAMETER_BY_FIELD.keys() - MERGEABLE_FIELDS))
 
 
 class InvalidParameters(ValueError):
-    """What is wrong with parameters: a sentence for each by its name; "" is all of them."""
+    """Raised for invalid parameters, with a sentence for each by its name; "" is all of them."""
 
     def __init__(self, errors: Mapping[str, str]) -> None:
         super().__init__(" ".join(errors.values()))
         self.errors = dict(errors)
 
 
-def checked(value: object) -> dict[str, object]:
+def clean_parameters(value: object) -> dict[str, object]:
     """Return parameters with only what is set. Raises `InvalidParameters`.
 
     None, an empty text, list or object means that a parameter isn't set.
     """
     if not isinstance(value, Mapping):
         raise InvalidParameters({"": "Parameters must be a JSON object."})
-    given = {name: one for name, one in value.items() if _is_set(one)}
+    parameters = {name: setting for name, setting in value.items() if _is_set(setting)}
     errors: dict[str, str] = {}
-    for name, one in given.items():
+    for name, setting in parameters.items():
         if name not in LABELS:
             errors[""] = f"“{str(name)[:40]}” isn't a parameter of a chat. Put it into “extra”."
-        elif error := error_of(name, one):
+        elif error := find_error(name, setting):
             errors[name] = error
-    if "top_logprobs" in given and given.get("logprobs") is not True:
+    if "top_logprobs" in parameters and parameters.get("logprobs") is not True:
         errors.setdefault(
             "top_logprobs", "Switch log probabilities on, or set no alternatives per token."
         )
     if errors:
         raise InvalidParameters(errors)
-    return {name: given[name] for name in LABELS if name in given}
+    return {name: parameters[name] for name in LABELS if name in parameters}
 
 
-def error_of(name: str, value: object) -> str:
+def find_error(name: str, value: object) -> str:
     """Return a sentence that says what is wrong with the value of this parameter, or ""."""
     match name:
         case "temperature":
@@ -167,7 +169,9 @@ def error_of(name: str, value: object) -> str:
 
 
 def as_request(
-    parameters: Mapping[str, object], spelling: Spelling = COMMON, refused: Collection[str] = ()
+    parameters: Mapping[str, object],
+    spelling: Spelling = COMMON_SPELLING,
+    refused: Collection[str] = (),
 ) -> dict[str, object]:
     """Return the fields of a request for checked parameters, without fields that were refused."""
     fields: dict[str, object] = {}
@@ -193,11 +197,11 @@ def as_request(
                 fields[name] = value
     extra = parameters.get("extra")
     if isinstance(extra, Mapping):
-        fields = merged(extra, fields)
+        fields = merge_fields(extra, fields)
     return {name: value for name, value in fields.items() if name not in refused}
 
 
-def merged(others: Mapping[str, object], fields: Mapping[str, object]) -> dict[str, object]:
+def merge_fields(others: Mapping[str, object], fields: Mapping[str, object]) -> dict[str, object]:
     """Add fields to others; objects and lists that both have are merged."""
     result = dict(others)
     for name, value in fields.items():
@@ -214,72 +218,74 @@ def merged(others: Mapping[str, object], fields: Mapping[str, object]) -> dict[s
 def output_limit_in(fields: Mapping[str, object]) -> int | None:
     """Return the maximum output that the fields of a request name."""
     limits = (fields.get(name) for name in FIELDS["max_output_tokens"])
-    return next((most for most in limits if type(most) is int and most > 0), None)
+    return next((limit for limit in limits if type(limit) is int and limit > 0), None)
 
 
-def parameter_of(field: str) -> str:
+def get_parameter(field: str) -> str:
     """Return the parameter that becomes this field of a request: it, or else a name in `extra`."""
-    return _OWNER.get(field, field)
+    return _PARAMETER_BY_FIELD.get(field, field)
 
 
-def names_of(fields: Iterable[str], parameters: Mapping[str, object]) -> list[str]:
+def find_parameter_names(fields: Iterable[str], parameters: Mapping[str, object]) -> list[str]:
     """Return the names of the parameters that became these fields, without others' fields."""
     extra = parameters.get("extra")
     own = extra if isinstance(extra, Mapping) else {}
     names = (
-        parameter_of(field) if parameter_of(field) in parameters else field for field in fields
+        get_parameter(field) if get_parameter(field) in parameters else field for field in fields
     )
     return list(dict.fromkeys(name for name in names if name in parameters or name in own))
 
 
-def value_of(name: str, parameters: Mapping[str, object]) -> str:
+def format_value(name: str, parameters: Mapping[str, object]) -> str:
     """Return the value of a parameter, or of a name in `extra`, in a few characters."""
     extra = parameters.get("extra")
     value = parameters.get(name, extra.get(name) if isinstance(extra, Mapping) else None)
     if name == "response_format" and isinstance(value, Mapping):
         value = value.get("type")
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…"
+    return text if len(text) <= MAX_QUOTED_LENGTH else text[: MAX_QUOTED_LENGTH - 1] + "…"
 
 
-def without(parameters: Mapping[str, object], names: Iterable[str]) -> dict[str, object]:
+def remove_parameters(parameters: Mapping[str, object], names: Iterable[str]) -> dict[str, object]:
     """Leave out parameters, by their names or by names in `extra`."""
     dropped = set(names)
     if not dropped:
         return dict(parameters)
     if "logprobs" in dropped:
         dropped.add("top_logprobs")
-    kept = {name: value for name, value in parameters.items() if name not in dropped}
-    extra = kept.get("extra")
+    remaining = {name: value for name, value in parameters.items() if name not in dropped}
+    extra = remaining.get("extra")
     if isinstance(extra, Mapping):
-        kept["extra"] = {name: value for name, value in extra.items() if name not in dropped}
-    return {name: value for name, value in kept.items() if _is_set(value)}
+        remaining["extra"] = {name: value for name, value in extra.items() if name not in dropped}
+    return {name: value for name, value in remaining.items() if _is_set(value)}
 
 
 def _is_set(value: object) -> bool:
     return value is not None and value != "" and value != [] and value != {}
 
 
-def _error_of_number(label: str, value: object, least: int, most: int) -> str:
+def _error_of_number(label: str, value: object, minimum: int, maximum: int) -> str:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if is_number and least <= value <= most:  # type: ignore[operator]
+    if is_number and minimum <= value <= maximum:  # type: ignore[operator]
         return ""
-    return f"{label} must be a number from {least} to {most}."
+    return f"{label} must be a number from {minimum} to {maximum}."
 
 
-def _error_of_integer(label: str, value: object, least: int, most: int) -> str:
+def _error_of_integer(label: str, value: object, minimum: int, maximum: int) -> str:
     is_integer = isinstance(value, int) and not isinstance(value, bool)
-    if is_integer and least <= value <= most:  # type: ignore[operator]
+    if is_integer and minimum <= value <= maximum:  # type: ignore[operator]
         return ""
-    return f"{label} must be a whole number from {least:,} to {most:,}."
+    return f"{label} must be a whole number from {minimum:,} to {maximum:,}."
 
 
 def _error_of_stop(value: object) -> str:
-    if not isinstance(value, list) or not all(isinstance(one, str) and one for one in value):
+    if not isinstance(value, list) or not all(
+        isinstance(sequence, str) and sequence for sequence in value
+    ):
         return "Stop sequences must be texts."
     if len(value) > MAX_STOPS:
         return f"There can be {MAX_STOPS} stop sequences at most."
-    if any(len(one) > MAX_STOP_LENGTH for one in value):
+    if any(len(sequence) > MAX_STOP_LENGTH for sequence in value):
         return f"A stop sequence can have {MAX_STOP_LENGTH} characters at most."
     return _error_of_json("Stop sequences", value)
 
@@ -307,7 +313,7 @@ def _error_of_extra(value: object) -> str:
     for name in value:
         if plain_name(name) in _FORBIDDEN:
             return f"A chat can't set “{name}”. Remove it."
-        if plain_name(name) in _OWNED:
+        if plain_name(name) in _RESERVED_NAMES:
             return f"“{name}” has a field of its own. Set it there."
         if not 0 < len(name) <= MAX_EXTRA_NAME or not name.isprintable() or len(name.split()) != 1:
             return f"The name of a parameter has 1 to {MAX_EXTRA_NAME} characters without spaces."
@@ -332,9 +338,9 @@ def _error_of_json(label: str, value: object) -> str:
 def _is_shallow(value: object, depth: int) -> bool:
     match value:
         case Mapping():
-            return depth > 0 and all(_is_shallow(one, depth - 1) for one in value.values())
+            return depth > 0 and all(_is_shallow(member, depth - 1) for member in value.values())
         case list():
-            return depth > 0 and all(_is_shallow(one, depth - 1) for one in value)
+            return depth > 0 and all(_is_shallow(member, depth - 1) for member in value)
     return True
 
 

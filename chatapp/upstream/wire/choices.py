@@ -22,19 +22,19 @@ from chatapp.upstream.wire.events import (
     ChoiceFailed,
     Event,
     Finished,
-    ImageCame,
-    OpaqueCame,
+    ImageReceived,
+    OpaqueReceived,
     ReasoningDelta,
     ReasoningFieldSeen,
     RefusalDelta,
-    SoundCame,
+    SoundReceived,
     SourcesCited,
 )
 from chatapp.upstream.wire.finish_reasons import NONE
-from chatapp.upstream.wire.images import MAX_IMAGES, MAX_IMAGES_BYTES, image_of, urls_in
-from chatapp.upstream.wire.logprobs import logprobs_of, size_of
+from chatapp.upstream.wire.images import MAX_IMAGES, MAX_IMAGES_BYTES, decode_image, urls_in
+from chatapp.upstream.wire.logprobs import count_characters, read_logprobs
 from chatapp.upstream.wire.opaque import OpaqueReader
-from chatapp.upstream.wire.repeats import Repeats
+from chatapp.upstream.wire.repeats import RepeatFilter
 from chatapp.upstream.wire.sources import SourceReader
 from chatapp.upstream.wire.surrogates import SurrogateJoiner
 from chatapp.upstream.wire.text_calls import Markup, TextCall, TextCalls
@@ -43,8 +43,8 @@ from chatapp.upstream.wire.think_tags import ContentEvent, Splitter
 from chatapp.upstream.wire.tool_calls import FragmentReader
 
 UNKNOWN_TOOL = "unknown"
-CHANCE = 24  # characters that may repeat all before them by chance
-CHANCE_IN_DETAIL = 4  # the same for a numbered detail of the reasoning
+CHANCE_REPEAT_LENGTH = 24  # characters that may repeat all before them by chance
+CHANCE_REPEAT_LENGTH_IN_DETAIL = 4  # the same for a numbered detail of the reasoning
 MAX_REPLY_CHARACTERS = 8 * 1024 * 1024  # in all texts of one choice, including logprobs' tokens
 
 
@@ -62,7 +62,7 @@ class ChoiceDecoder:
     _has_content: bool = False
     _reasoning_field: str = ""
     _is_twice: bool = False  # reasoning has its own field, and is in the content, too
-    _flagged: int = 0  # deltas of content that a flag marks as reasoning
+    _flagged_deltas: int = 0  # deltas of content that a flag marks as reasoning
     _has_sound: bool = False
     _size: int = 0
     _images: int = 0
@@ -75,8 +75,8 @@ class ChoiceDecoder:
     _text_calls: TextCalls = field(default_factory=TextCalls)
     _unread_call: str = ""  # the tool of a call that stayed text
     _text_images: TextImages = field(default_factory=TextImages)
-    _reasoning: Repeats = field(default_factory=lambda: Repeats(CHANCE))
-    _answer: Repeats = field(default_factory=lambda: Repeats(CHANCE))
+    _reasoning: RepeatFilter = field(default_factory=lambda: RepeatFilter(CHANCE_REPEAT_LENGTH))
+    _answer: RepeatFilter = field(default_factory=lambda: RepeatFilter(CHANCE_REPEAT_LENGTH))
     _opaque: OpaqueReader = field(default_factory=OpaqueReader)
     _sources: SourceReader = field(default_factory=SourceReader)
 
@@ -90,29 +90,32 @@ class ChoiceDecoder:
             self._read_delta(choice.delta, events)
         elif choice.message and not self._has_content:  # otherwise it repeats the deltas
             self._read_delta(choice.message, events)
-        if choice.logprobs and (logprobs := logprobs_of(choice.logprobs, self.index)):
-            self._count_size(size_of(logprobs))
+        if choice.logprobs and (logprobs := read_logprobs(choice.logprobs, self.index)):
+            self._count_size(count_characters(logprobs))
             events.append(logprobs)
         if choice.error and says_something(choice.error):
             self.has_finished = True
             error = error_of_frame(choice.error, self.secret)
-            events += [*self._held_texts(), ChoiceFailed(error, choice=self.index)]
-        if choice.ended_with and finish_reasons.plain(choice.ended_with) not in NONE:
+            events += [*self._flush_texts(), ChoiceFailed(error, choice=self.index)]
+        if (
+            choice.any_finish_reason
+            and finish_reasons.normalise(choice.any_finish_reason) not in NONE
+        ):
             self._finish(choice, events)
 
     def close(self, was_cut: bool = False) -> list[Event]:
         """Return what was held back, including a finish unless the stream `was_cut`."""
-        held: list[Event] = [*self._held_texts(), *self._opaque_events()]
+        events: list[Event] = [*self._flush_texts(), *self._opaque_events()]
         if self._holds_finish and self._last_finish and not was_cut:
-            held.append(self._last_finish)
+            events.append(self._last_finish)
             self.has_finished = True
             self._holds_finish = False
-        return held
+        return events
 
     def _finish(self, choice: chunks.Choice, events: list[Event]) -> None:
         native = choice.native_finish_reason
         finished = Finished(
-            clean(choice.ended_with),
+            clean(choice.any_finish_reason),
             clean(native) if isinstance(native, str) else "",
             choice=self.index,
         )
@@ -120,7 +123,7 @@ class ChoiceDecoder:
         if self._holds_finish:
             return
         self.has_finished = True
-        events += [*self._held_texts(), *self._opaque_events(), finished]
+        events += [*self._flush_texts(), *self._opaque_events(), finished]
         if self._unread_call:
             error = UpstreamError(ErrorKind.UNREAD_CALL, code=clean(self._unread_call))
             events.append(ChoiceFailed(error, choice=self.index))
@@ -131,11 +134,11 @@ class ChoiceDecoder:
             self._is_twice = self._is_twice or self._repeats(reasoning, delta.content)
             self._note_reasoning_field(delta.reasoning_field, events)
             if delta.has_numbered_details:
-                self._reasoning.least = CHANCE_IN_DETAIL
+                self._reasoning.least = CHANCE_REPEAT_LENGTH_IN_DETAIL
             self._add_reasoning(reasoning, events)
         if content := delta.content:
             if isinstance(content, str):
-                if delta.extra_content or self._flagged:
+                if delta.extra_content or self._flagged_deltas:
                     self._add_flagged(content, delta.is_thought, events)
                 else:
                     self._add_answer(content, events)
@@ -162,7 +165,7 @@ class ChoiceDecoder:
         if delta.annotations:
             self._add_sources(delta.annotations, events)
 
-    def _held_texts(self) -> list[Event]:
+    def _flush_texts(self) -> list[Event]:
         """Return the text that was held back."""
         events: list[Event] = []
         self._add_pieces(self._text_images.close(), events)
@@ -173,14 +176,14 @@ class ChoiceDecoder:
         if text := self._refusal_text.close():
             events.append(RefusalDelta(text, choice=self.index))
         self._add_content(self._content.close(), events)
-        self._add_written(self._text_calls.close(), events)
+        self._add_markup_pieces(self._text_calls.close(), events)
         return events
 
     def _opaque_events(self) -> list[Event]:
         """Return new opaque fields if there are tool calls; they are needed only with those."""
         if not (self._tool_calls.has_any and self._opaque.has_more):
             return []
-        return [OpaqueCame(self._opaque.joined(), choice=self.index)]
+        return [OpaqueReceived(self._opaque.build_message_fields(), choice=self.index)]
 
     def _revoke_finish(self, events: list[Event], position: int) -> None:
         """Revoke a finish that more content follows, and hold the last one until the end.
@@ -205,9 +208,9 @@ class ChoiceDecoder:
     def _add_reasoning(self, text: str, events: list[Event]) -> None:
         self._count_size(len(text))
         if not self._is_twice:
-            self._add_content(self._content.reasoning_came(), events)
+            self._add_content(self._content.flush_for_reasoning_field(), events)
         text = self._reasoning_text.receive_text(text)
-        if text := self._reasoning.news_in(text):
+        if text := self._reasoning.filter_new_text(text):
             events.append(ReasoningDelta(_without_nul(text), choice=self.index))
 
     def _add_flagged(self, text: str, is_thought: bool, events: list[Event]) -> None:
@@ -215,15 +218,15 @@ class ChoiceDecoder:
 
         If only the first delta has the flag, the tags count.
         """
-        self._flagged += is_thought
+        self._flagged_deltas += is_thought
         is_tagged = self._content.is_in_tags or self._content.begins_tags(text)
         if is_thought and not is_tagged:
             self._add_reasoning(text, events)
             return
-        if not is_thought and self._flagged > 1 and self._content.is_in_tags:
+        if not is_thought and self._flagged_deltas > 1 and self._content.is_in_tags:
             if not self._content.may_close_with(text):
                 self._add_content(self._content.close(), events)
-            self._flagged = 1
+            self._flagged_deltas = 1
         self._add_answer(text, events)
 
     def _add_answer(self, text: str, events: list[Event]) -> None:
@@ -242,23 +245,23 @@ class ChoiceDecoder:
     def _add_text(self, text: str, events: list[Event]) -> None:
         self._count_size(len(text))
         text = self._answer_text.receive_text(text)
-        if not (text := self._answer.news_in(text)):
+        if not (text := self._answer.filter_new_text(text)):
             return
-        if not self._is_twice and (held := self._reasoning.close()):
-            events.append(ReasoningDelta(_without_nul(held), choice=self.index))
+        if not self._is_twice and (held_reasoning := self._reasoning.close()):
+            events.append(ReasoningDelta(_without_nul(held_reasoning), choice=self.index))
         self._add_content(self._content.receive_text(_without_nul(text)), events)
 
-    def _add_content(self, found: Iterable[ContentEvent], events: list[Event]) -> None:
+    def _add_content(self, content_events: Iterable[ContentEvent], events: list[Event]) -> None:
         """Add what the content holds, with the calls that are written in it."""
-        for one in found:
-            if isinstance(one, AnswerDelta) and not self._text_calls.passes(one.text):
-                self._add_written(self._text_calls.receive_text(one.text), events)
-            elif isinstance(one, TextCall):
-                self._add_calls(Markup(one.arguments, (one,)), ReasoningDelta, events)
-            elif not (self._is_twice and isinstance(one, ReasoningDelta)):
-                events.append(one)
+        for event in content_events:
+            if isinstance(event, AnswerDelta) and not self._text_calls.passes(event.text):
+                self._add_markup_pieces(self._text_calls.receive_text(event.text), events)
+            elif isinstance(event, TextCall):
+                self._add_calls(Markup(event.arguments, (event,)), ReasoningDelta, events)
+            elif not (self._is_twice and isinstance(event, ReasoningDelta)):
+                events.append(event)
 
-    def _add_written(self, pieces: Iterable[str | Markup], events: list[Event]) -> None:
+    def _add_markup_pieces(self, pieces: Iterable[str | Markup], events: list[Event]) -> None:
         for piece in pieces:
             if isinstance(piece, Markup):
                 self._add_calls(piece, AnswerDelta, events)
@@ -289,7 +292,7 @@ class ChoiceDecoder:
                     if text:
                         self._add_answer(text, events)
                 case {"thinking": thinking} | {"reasoning": thinking}:
-                    self._add_reasoning(chunks.text_of(thinking) or "", events)
+                    self._add_reasoning(chunks.find_text(thinking) or "", events)
                 case {"image_url": _}:
                     self._read_images([part], events)
                 case {"type": str(kind)}:
@@ -299,13 +302,13 @@ class ChoiceDecoder:
 
     def _read_images(self, images: object, events: list[Event]) -> None:
         for url in urls_in(images):
-            image = image_of(url) if self._images < MAX_IMAGES else None
+            image = decode_image(url) if self._images < MAX_IMAGES else None
             if image is None or self._images_size + len(image.data) > MAX_IMAGES_BYTES:
                 self.left_out.append("image")
                 continue
             self._images += 1
             self._images_size += len(image.data)
-            events.append(ImageCame(image, choice=self.index))
+            events.append(ImageReceived(image, choice=self.index))
 
     def _read_audio(self, audio: object, events: list[Event]) -> None:
         if not isinstance(audio, dict):
@@ -316,7 +319,7 @@ class ChoiceDecoder:
             self._add_answer(transcript, events)
         if audio.get("data") and not self._has_sound:
             self._has_sound = True
-            events.append(SoundCame(choice=self.index))
+            events.append(SoundReceived(choice=self.index))
 
     def _add_sources(self, annotations: object, events: list[Event]) -> None:
         if sources := self._sources.read(annotations, self.left_out):

@@ -21,15 +21,15 @@ class Decoder:
     """Decodes one body. Pass no more data once it `is_over`."""
 
     is_over: bool = False
-    rest: bytes = b""  # once it is over: the bytes after the last plain chunk
+    trailing_bytes: bytes = b""  # once it is over: the bytes after the last plain chunk
     _left: int = 0  # bytes left of the current chunk
     _is_at_line_end: bool = False  # the CRLF after the chunk's data comes next
-    _held: bytes = b""  # an incomplete CRLF or chunk head
+    _held_bytes: bytes = b""  # an incomplete CRLF or chunk head
 
     def receive_data(self, data: bytes) -> bytes:
         """Return the body bytes in `data`. Raises `BrokenCoding`."""
-        if self._held:
-            data, self._held = self._held + data, b""
+        if self._held_bytes:
+            data, self._held_bytes = self._held_bytes + data, b""
         if (whole := self._whole_chunk(data)) is not None:
             return whole
         parts: list[bytes] = []
@@ -65,10 +65,10 @@ class Decoder:
     def _hold_line_end(self, data: bytes) -> None:
         if data != b"\r":
             raise BrokenCoding("a chunk is not followed by CRLF")
-        self._held = data
+        self._held_bytes = data
 
     def _hold_or_stop(self, data: bytes) -> None:
         if _INCOMPLETE_HEAD.match(data):
-            self._held = data
+            self._held_bytes = data
         else:
-            self.is_over, self.rest = True, data
+            self.is_over, self.trailing_bytes = True, data

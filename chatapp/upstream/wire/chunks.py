@@ -82,7 +82,7 @@ class Delta(msgspec.Struct, gc=False):
     def has_numbered_details(self) -> bool:
         """Whether the reasoning came only in details that have ids, which may be cumulative."""
         details = self.reasoning_details
-        return isinstance(details, list) and not self.reasoning_field and any(map(_id_of, details))
+        return isinstance(details, list) and not self.reasoning_field and any(map(_get_id, details))
 
     @property
     def is_thought(self) -> bool:
@@ -131,7 +131,7 @@ class Choice(msgspec.Struct, gc=False):
     usage: Usage | None = None  # Moonshot's
 
     @property
-    def ended_with(self) -> str:
+    def any_finish_reason(self) -> str:
         """The finish_reason, or "" if the choice goes on."""
         return self.finish_reason or self.camel_finish_reason or ""
 
@@ -164,7 +164,7 @@ def decode(data: str | bytes, left_out: list[str] | None = None) -> Chunk:
     except msgspec.ValidationError:  # valid JSON of the wrong shape
         pass
     except (ValueError, RecursionError):
-        return _convert_leniently(_repaired(data), [] if left_out is None else left_out)
+        return _convert_leniently(_repair_json(data), [] if left_out is None else left_out)
     return _decode_leniently(data, [] if left_out is None else left_out)
 
 
@@ -172,12 +172,19 @@ _ENVELOPES = ("data", "result", "response")
 _INSIDE = frozenset({"choices", "usage", "error"})
 
 
-def out_of_envelope(content: object) -> dict[str, Any] | None:
+def open_envelope(content: object) -> dict[str, Any] | None:
     """Return the chunk inside an object such as `{"data": {"choices": […]}}`, or None."""
     if not isinstance(content, dict):
         return None
     inner = (content.get(name) for name in _ENVELOPES)
-    return next((one for one in inner if isinstance(one, dict) and _INSIDE & one.keys()), None)
+    return next(
+        (
+            candidate
+            for candidate in inner
+            if isinstance(candidate, dict) and _INSIDE & candidate.keys()
+        ),
+        None,
+    )
 
 
 def looks_like_chunk(content: Mapping[str, object]) -> bool:
@@ -191,7 +198,7 @@ def usage_of_groq(content: object) -> Usage | None:
     return _struct(Usage, content.get("usage"), "x_groq", []) if isinstance(content, dict) else None
 
 
-def _repaired(data: str | bytes) -> object:
+def _repair_json(data: str | bytes) -> object:
     """Decode with the standard library: it accepts control characters, lone surrogates and NaN.
 
     A delta may end with half a surrogate pair; the next one begins with the other half.
@@ -217,10 +224,11 @@ def _without_lone_surrogates(value: Any, name: str = "") -> Any:
         return _with_outer_halves(value) if name in _MAY_SPLIT_PAIRS else _without_halves(value)
     if isinstance(value, dict):
         return {
-            _without_halves(key): _without_lone_surrogates(one, key) for key, one in value.items()
+            _without_halves(key): _without_lone_surrogates(member, key)
+            for key, member in value.items()
         }
     if isinstance(value, list):
-        return [_without_lone_surrogates(one, name) for one in value]
+        return [_without_lone_surrogates(member, name) for member in value]
     return value
 
 
@@ -288,18 +296,18 @@ def _value(field: msgspec.structs.FieldInfo, value: object, left_out: list[str])
     if kind := _OBJECTS.get(name):
         return _struct(kind, value, name, left_out)
     if kind := _LISTS.get(name):
-        items = (_struct(kind, item, name, left_out) for item in _listed(value))
+        items = (_struct(kind, item, name, left_out) for item in _list_members(value))
         return [item for item in items if item is not None]
     try:
         return msgspec.convert(value, field.type, strict=False)
     except (ValueError, RecursionError):
-        text = None if name == "index" else text_of(value)
+        text = None if name == "index" else find_text(value)
     if text is None and value not in (False, [], {}):
         left_out.append(name)
     return text
 
 
-def _listed(value: object) -> list[object]:
+def _list_members(value: object) -> list[object]:
     """Return the items of a list, a list that PHP encoded as an object, or a single item."""
     if isinstance(value, dict):
         are_numbered = all(key.isdecimal() for key in value)  # true if empty
@@ -307,7 +315,7 @@ def _listed(value: object) -> list[object]:
     return value if isinstance(value, list) else [value]
 
 
-def text_of(value: object, depth: int = 4) -> str | None:
+def find_text(value: object, depth: int = 4) -> str | None:
     """Return the text in a value that should be a string, such as a list of parts, or None."""
     match value:
         case str():
@@ -317,14 +325,14 @@ def text_of(value: object, depth: int = 4) -> str | None:
         case int() | float():
             return str(value)
         case dict() if depth:
-            return text_of(value.get("text"), depth - 1)
+            return find_text(value.get("text"), depth - 1)
         case list() if depth:
-            texts = [text for item in value if (text := text_of(item, depth - 1))]
+            texts = [text for item in value if (text := find_text(item, depth - 1))]
             return "".join(texts) or None
     return None
 
 
-def _id_of(detail: object) -> object:
+def _get_id(detail: object) -> object:
     return detail.get("id") if isinstance(detail, dict) else None
 
 

@@ -1,4 +1,4 @@
-"""Which parameters the composer has controls for, by model: reasoning effort and web search.
+"""The composer's controls for parameters, by model: reasoning effort and web search.
 
 A model has one if the gateway's list says so (`model_list`), or an administrator's rules do. What
 the model has refused isn't offered. What an administrator fixed is shown, but can't be changed.
@@ -7,9 +7,9 @@ the model has refused isn't offered. What an administrator fixed is shown, but c
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from chatapp.upstream.wire.chat_parameters import EFFORTS, MERGED, as_request
+from chatapp.upstream.wire.chat_parameters import EFFORTS, MERGEABLE_FIELDS, as_request
 from chatapp.upstream.wire.model_list import Ability, ListedModel
-from chatapp.upstream.wire.parameter_rules import Rules, merged_rules
+from chatapp.upstream.wire.parameter_rules import Rules, merge_rules
 from chatapp.upstream.wire.spellings import Spelling
 
 NAMES = ("reasoning_effort", "web_search")
@@ -32,15 +32,17 @@ def controls_for(
     model_rules: Rules,
     spelling: Spelling,
     refused: Collection[str],
-    given: Collection[str],
+    default_fields: Collection[str],
 ) -> Controls:
     """Return the controls for a model, given the rules of all models and its own.
 
-    `given` are the fields that the administrator sends with all requests.
+    `default_fields` are the fields that the administrator sends with all requests.
     """
-    rules = merged_rules(common_rules, model_rules)
+    rules = merge_rules(common_rules, model_rules)
     effort, search = (rules.get(name, {}) for name in NAMES)
-    searches_by_default = any(one in given for one in spelling.web_search if one not in MERGED)
+    searches_by_default = any(
+        field in default_fields for field in spelling.web_search if field not in MERGEABLE_FIELDS
+    )
     searches = (
         searches_by_default
         or (spelling.searches_with_tools and Ability.TOOLS in model.abilities)
@@ -73,5 +75,5 @@ def _efforts(model: ListedModel, common_rules: Rules, model_rules: Rules) -> tup
     allowed = rule.get("allowed")
     if not isinstance(allowed, list):
         return model.efforts
-    known = EFFORTS if own else model.efforts
-    return tuple(one for one in known if one in allowed)
+    known_efforts = EFFORTS if own else model.efforts
+    return tuple(effort for effort in known_efforts if effort in allowed)

@@ -1,7 +1,7 @@
-"""What models don't take of a request that others take, as learned from their refusals.
+"""Concessions to models that refuse parts of requests which others take.
 
-Each concession leaves something out of later requests, or sends it in another form, so that the
-model answers.
+They are learned from refusals. Each concession leaves something out of later requests, or sends it
+in another form, so that the model answers.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -22,7 +22,7 @@ class Concession(StrEnum):
 
 
 # In this order, because a refusal of some form of tools mentions tools, too.
-_REFUSED: Mapping[Concession, Callable[[UpstreamError], bool]] = MappingProxyType(
+_REFUSAL_CHECKS: Mapping[Concession, Callable[[UpstreamError], bool]] = MappingProxyType(
     {
         Concession.BARE_CALLS: lambda error: error.wants_thoughts_of_calls,
         Concession.SCHEMA_KEYWORDS: lambda error: error.refuses_schema_keywords,
@@ -35,11 +35,15 @@ _REFUSED: Mapping[Concession, Callable[[UpstreamError], bool]] = MappingProxyTyp
 
 def concession_for(error: UpstreamError, sent: Collection[Concession]) -> Concession | None:
     """Return the concession that the error asks for, of those that the request had not made."""
-    asked = (one for one, is_refused in _REFUSED.items() if one in sent and is_refused(error))
-    return next(asked, None)
+    concessions = (
+        concession
+        for concession, is_refused in _REFUSAL_CHECKS.items()
+        if concession in sent and is_refused(error)
+    )
+    return next(concessions, None)
 
 
-def as_taken(history: History, made: Collection[str]) -> History:
+def apply_concessions(history: History, made: Collection[str]) -> History:
     """Return the history as a model takes it for which these concessions are made."""
     if Concession.SYSTEM in made:
         history = history.without_system()

@@ -60,19 +60,19 @@ def has_content(content: object) -> bool:
     if isinstance(content, str):
         return bool(content) and not content.isspace()
     if is_parts(content):
-        return any(isinstance(part, ImagePart) or has_content(_text_of(part)) for part in content)
+        return any(isinstance(part, ImagePart) or has_content(_get_text(part)) for part in content)
     return bool(content)
 
 
-def joined(contents: Sequence[object]) -> object:
+def join_contents(contents: Sequence[object]) -> object:
     """Join the contents of messages: as one text if all are texts, otherwise as a list of parts."""
     if not any(map(is_parts, contents)):
         return SEPARATOR.join(map(str, contents))
-    return [part for content in contents for part in _parts_of(content)]
+    return [part for content in contents for part in _split_parts(content)]
 
 
 def images_in(messages: Iterable[Mapping[str, Any]]) -> tuple[ImagePart, ...]:
-    contents = [one.get("content") for one in messages]
+    contents = [message.get("content") for message in messages]
     lists = [content for content in contents if type(content) is not str and is_parts(content)]
     return tuple(part for parts in lists for part in parts if isinstance(part, ImagePart))
 
@@ -82,7 +82,7 @@ def has_parts(messages: Iterable[Mapping[str, Any]]) -> bool:
     return any(is_parts(message.get("content")) for message in messages)
 
 
-def texts_joined(messages: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def join_texts(messages: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the messages with each list of parts as one text, for upstreams that take only texts.
 
     Images are left out.
@@ -105,7 +105,7 @@ def _with_stand_ins(message: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**message, "content": parts}
 
 
-def fitted(width: int, height: int, side: int) -> tuple[int, int]:
+def fit_to_side(width: int, height: int, side: int) -> tuple[int, int]:
     """Return the size of an image once its longer side is at most `side` pixels."""
     longer = max(width, height)
     if longer <= side:
@@ -116,15 +116,15 @@ def fitted(width: int, height: int, side: int) -> tuple[int, int]:
 def _with_one_text(message: Mapping[str, Any]) -> Mapping[str, Any]:
     if not is_parts(content := message.get("content")):
         return message
-    return {**message, "content": SEPARATOR.join(filter(has_content, map(_text_of, content)))}
+    return {**message, "content": SEPARATOR.join(filter(has_content, map(_get_text, content)))}
 
 
-def _parts_of(content: object) -> Iterator[Part]:
+def _split_parts(content: object) -> Iterator[Part]:
     if is_parts(content):
         yield from content
     else:
         yield text_part(str(content))
 
 
-def _text_of(part: Part) -> str:
+def _get_text(part: Part) -> str:
     return str(part.get("text") or "") if isinstance(part, Mapping) else ""

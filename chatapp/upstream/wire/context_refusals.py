@@ -37,7 +37,7 @@ _WITH_WINDOW = [
     rf"configured context size is {_N}",
     rf"context window limit \({_N}",
 ]
-_WITHOUT = [
+_WITHOUT_WINDOW = [
     r"context_?(length|window|size)_?exceeded",
     r"exceed_context_size",
     r"max_prompt_tokens_exceeded",
@@ -55,9 +55,9 @@ _WITHOUT = [
     r"when (the )?context (the )?overflows",
     r"reduce the length of (the |your )?(input )?(messages|prompt)",
 ]
-_NUMBERED = [re.compile(one, re.IGNORECASE) for one in _WITH_WINDOW]
-_TOO_LONG = re.compile("|".join(_WITHOUT), re.IGNORECASE)
-_OTHERWISE = re.compile(
+_NUMBERED = [re.compile(pattern, re.IGNORECASE) for pattern in _WITH_WINDOW]
+_TOO_LONG = re.compile("|".join(_WITHOUT_WINDOW), re.IGNORECASE)
+_OTHER_LIMITS = re.compile(
     r"per (minute|hour|day|second)\b|\bTPM\b|rate.?limit|\bbytes\b", re.IGNORECASE
 )
 # vLLM's room for the answer: what was requested, the context, and the tokens of the prompt.
@@ -66,18 +66,18 @@ _ANSWER_TOO_LARGE = re.compile(r"\((\d+) > (\d+) - \d+\)")
 
 def says_too_long(text: str) -> bool:
     """Whether an error's message, type or code says that the request is too long for the model."""
-    if _OTHERWISE.search(text):
+    if _OTHER_LIMITS.search(text):
         return False
     if answer := _ANSWER_TOO_LARGE.search(text):
         requested, window = map(int, answer.groups())
         return requested < window
-    return bool(_TOO_LONG.search(text) or any(one.search(text) for one in _NUMBERED))
+    return bool(_TOO_LONG.search(text) or any(pattern.search(text) for pattern in _NUMBERED))
 
 
 def window_in(text: str) -> int | None:
     """Return the size of the context in tokens, if such an error says it."""
     for pattern in _NUMBERED:
-        if found := pattern.search(text):
-            window = int(re.sub("[,_]", "", found["window"]))
+        if match := pattern.search(text):
+            window = int(re.sub("[,_]", "", match["window"]))
             return window if MIN_WINDOW <= window <= MAX_WINDOW else None
     return None

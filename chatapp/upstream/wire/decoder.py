@@ -33,7 +33,7 @@ from chatapp.upstream.wire.events import (
     Moderated,
     PieceLeftOut,
     ResponseStarted,
-    ServiceNamed,
+    ServiceTierReported,
     SourcesCited,
     SourcesCounted,
     StreamDone,
@@ -41,9 +41,9 @@ from chatapp.upstream.wire.events import (
     UsageReported,
 )
 from chatapp.upstream.wire.json_objects import objects_in
-from chatapp.upstream.wire.moderation import moderation_of
+from chatapp.upstream.wire.moderation import read_moderation
 from chatapp.upstream.wire.sources import SourceReader
-from chatapp.upstream.wire.usage import Usage, merged
+from chatapp.upstream.wire.usage import Usage, merge_usage
 
 MAX_CHOICES = 16
 MAX_BODY_BYTES = 512 * 1024 * 1024  # stops a stream that sends filler forever
@@ -59,7 +59,7 @@ class EventDecoder:
     """Decodes one response. `secret` (the API key) is removed from every error message."""
 
     secret: str = field(default="", repr=False)
-    asked_choices: int = 1  # the request's `n`
+    requested_choices: int = 1  # the request's `n`
     tools: Collection[str] = ()  # the names of the request's
     has_finished: bool = field(default=False, init=False)  # all choices have a finish_reason
     is_over: bool = field(default=False, init=False)  # after [DONE] or a failure
@@ -68,7 +68,7 @@ class EventDecoder:
     _sse: sse.Decoder = field(default_factory=sse.Decoder, init=False)
     _choices: dict[int, ChoiceDecoder] = field(default_factory=dict, init=False)
     _has_started: bool = field(default=False, init=False)
-    _service: ServiceNamed = field(default=ServiceNamed("", ""), init=False)
+    _service: ServiceTierReported = field(default=ServiceTierReported("", ""), init=False)
     _received: int = field(default=0, init=False)
     _usage: TokenUsage | None = field(default=None, init=False)
     _source_lists: dict[str, SourceReader] = field(default_factory=dict, init=False)
@@ -96,7 +96,7 @@ class EventDecoder:
         """Return the events of a `chat.completion` (a whole reply in one body), or None."""
         try:
             choices = chunks.decode(body).choices
-            if not choices and (inner := chunks.out_of_envelope(json.loads(body, strict=False))):
+            if not choices and (inner := chunks.open_envelope(json.loads(body, strict=False))):
                 body = json.dumps(inner).encode()
                 choices = chunks.decode(body).choices
         except (chunks.MalformedChunk, ValueError, RecursionError):
@@ -185,7 +185,7 @@ class EventDecoder:
             except chunks.MalformedChunk:  # for example `heartbeat` or `progress`
                 return
             if chunk.choices or chunk.usage or chunk.error:
-                self._read(chunk, events)
+                self._read_chunk(chunk, events)
 
     def _decode_stray(self, text: str, events: list[Event]) -> None:
         if text.lstrip().startswith(_JSON_BEGINS):
@@ -193,8 +193,8 @@ class EventDecoder:
         elif text.strip() == "null":
             self._has_other_json = True
         elif "{" in text:  # the JSON may be part of the reply, whatever comes before it
-            before, brace, rest = text.partition("{")
-            self._decode_chunk(brace + rest, events)
+            before, brace, remainder = text.partition("{")
+            self._decode_chunk(brace + remainder, events)
             events.append(PieceLeftOut(f"{clean(before)} before an event"))
         elif " " in text.strip():  # a single word is not worth reporting
             self._plain_text = text
@@ -205,12 +205,12 @@ class EventDecoder:
         except chunks.MalformedChunk as error:
             text = data if isinstance(data, str) else data.decode("utf-8", "replace")
             objects = objects_in(text, _MAX_OBJECTS)
-            for _, one in objects:
-                self._decode_chunk(one, events)
+            for _, object_text in objects:
+                self._decode_chunk(object_text, events)
             if not objects:
                 self._leave_out(text, error, events)
             return
-        self._read(chunk, events)
+        self._read_chunk(chunk, events)
         if not (chunk.choices or says_something(chunk.error)):
             self._look_inside(data, events)
 
@@ -227,13 +227,13 @@ class EventDecoder:
         if self._broken >= _MAX_BROKEN:
             events += self.fail(self._first_damage)
 
-    def _read(self, chunk: chunks.Chunk, events: list[Event]) -> None:
+    def _read_chunk(self, chunk: chunks.Chunk, events: list[Event]) -> None:
         if chunk.choices:
             self._plain_text = ""
         try:
             self._read_head(chunk, events)
             # With one choice, ignore its index: some upstreams count it up with every chunk.
-            is_alone = self.asked_choices == 1 and len(chunk.choices or ()) == 1
+            is_alone = self.requested_choices == 1 and len(chunk.choices or ()) == 1
             usage = chunk.usage
             for choice in chunk.choices or ():
                 usage = usage or choice.usage
@@ -243,7 +243,7 @@ class EventDecoder:
             return
         if chunk.citations or chunk.search_results:
             self._cite(chunk, events)
-        if chunk.moderation and (moderated := self._moderated(chunk.moderation)):
+        if chunk.moderation and (moderated := self._read_moderation(chunk.moderation)):
             events.append(moderated)
         if usage or (chunk.x_groq and (usage := chunks.usage_of_groq(chunk.x_groq))):
             self._read_usage(usage, events)
@@ -261,9 +261,9 @@ class EventDecoder:
             return
         if not isinstance(content, dict):
             return
-        if inner := chunks.out_of_envelope(content):
+        if inner := chunks.open_envelope(content):
             chunk = chunks.decode(json.dumps(inner), self._pending_left_out)
-            self._read(chunk, events)
+            self._read_chunk(chunk, events)
             if chunk.choices or says_something(chunk.error):
                 return
         if is_error(content):  # its envelope may hold an empty chunk
@@ -278,7 +278,7 @@ class EventDecoder:
             model = clean_id(chunk.model or "", _MAX_ID_LENGTH)
             events.append(ResponseStarted(response_id, model))
         if chunk.service_tier or chunk.system_fingerprint:
-            service = ServiceNamed(
+            service = ServiceTierReported(
                 _name(chunk.service_tier) or self._service.service_tier,
                 _name(chunk.system_fingerprint) or self._service.system_fingerprint,
             )
@@ -296,9 +296,9 @@ class EventDecoder:
         if decoder.left_out:
             self._pending_left_out += decoder.left_out
             decoder.left_out.clear()
-        if choice.ended_with or self.has_finished:
-            finished = sum(one.has_finished for one in self._choices.values())
-            self.has_finished = finished >= max(self.asked_choices, len(self._choices))
+        if choice.any_finish_reason or self.has_finished:
+            finished = sum(choice_decoder.has_finished for choice_decoder in self._choices.values())
+            self.has_finished = finished >= max(self.requested_choices, len(self._choices))
 
     def _cite(self, chunk: chunks.Chunk, events: list[Event]) -> None:
         for name in ("citations", "search_results"):
@@ -308,19 +308,19 @@ class EventDecoder:
 
     def _read_usage(self, usage: Usage, events: list[Event]) -> None:
         """Report usage, merged with what was reported before."""
-        if counted := usage.counted():
-            self._usage = merged(self._usage, counted)
+        if counted := usage.count_tokens():
+            self._usage = merge_usage(self._usage, counted)
             self.has_usage = True
             events.append(UsageReported(self._usage))
         if number := usage.sources():
             events.append(SourcesCounted(number))
 
-    def _moderated(self, content: Any) -> Moderated | None:
+    def _read_moderation(self, content: Any) -> Moderated | None:
         if not isinstance(content, dict):
             return None
         moderated = Moderated(
-            moderation_of(content.get("input"), self.secret),
-            moderation_of(content.get("output"), self.secret),
+            read_moderation(content.get("input"), self.secret),
+            read_moderation(content.get("output"), self.secret),
         )
         return moderated if moderated.input or moderated.output else None
 

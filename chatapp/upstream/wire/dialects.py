@@ -1,4 +1,4 @@
-"""How upstreams depart from the common form: one `Dialect` value each, which builds the request.
+"""Dialects of upstreams that depart from the common form, each of which builds the request.
 
 To add a gateway, add a record here and a recording in `tests/recordings/`. Its `Marks` describe
 its streams (which chunk has the usage, the prefix of response ids) and serve only to recognise it:
@@ -13,11 +13,11 @@ from types import MappingProxyType
 
 from chatapp.upstream.wire.gateways import gateway_at
 from chatapp.upstream.wire.spellings import (
-    COMMON,
-    OF_DASHSCOPE,
-    OF_MISTRAL,
-    OF_OPENAI,
-    OF_OPENROUTER,
+    COMMON_SPELLING,
+    DASHSCOPE_SPELLING,
+    MISTRAL_SPELLING,
+    OPENAI_SPELLING,
+    OPENROUTER_SPELLING,
     Spelling,
 )
 
@@ -39,7 +39,9 @@ class RequestOptions:
     @property
     def tool_names(self) -> frozenset[str]:
         functions = [tool.get("function") for tool in self.tools]
-        return frozenset(str(one["name"]) for one in functions if isinstance(one, dict))
+        return frozenset(
+            str(function["name"]) for function in functions if isinstance(function, dict)
+        )
 
     @property
     def choices(self) -> int:
@@ -52,7 +54,7 @@ NO_OPTIONS = RequestOptions()
 
 
 class UsageHabit(Enum):
-    """When an upstream reports usage."""
+    """The condition on which an upstream reports usage."""
 
     ALWAYS = "in every stream, asked for or not"
     OPT_IN = "when asked for (stream_options)"
@@ -77,8 +79,8 @@ class Marks:
     nulls_usage: bool | None = None  # all other chunks have `usage: null`
     id_prefix: str = ""  # of the response id
 
-    def fit(self, marks: "Marks") -> bool:
-        """Whether a stream with the features `seen` (all of them known) matches these marks."""
+    def matches(self, marks: "Marks") -> bool:
+        """Whether a stream with the features `marks` (all of them known) matches these marks."""
         return (
             self.usage is marks.usage
             and self.usage_chunk in (None, marks.usage_chunk)
@@ -89,12 +91,12 @@ class Marks:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How one upstream departs from the common form; `marks` is None for a generic dialect."""
+    """The deviations of an upstream from the common form; `marks` is None if it is generic."""
 
     name: str
     label: str
     marks: Marks | None = None
-    spelling: Spelling = COMMON
+    spelling: Spelling = COMMON_SPELLING
     hosts: tuple[str, ...] = ()  # whose upstreams spell parameters so, whatever their dialect
 
     @property
@@ -102,7 +104,7 @@ class Dialect:
         return self.marks is not None and self.marks.usage is UsageHabit.ALWAYS
 
     def is_at(self, host: str) -> bool:
-        return any(f".{host}".endswith(f".{known}") for known in self.hosts)
+        return any(f".{host}".endswith(f".{known_host}") for known_host in self.hosts)
 
     def request_body(
         self,
@@ -117,7 +119,7 @@ class Dialect:
             body["stream_options"] = {"include_usage": True}
         body |= options.parameters
         if options.tools:  # beside those that the gateway runs itself
-            body["tools"] = [*_listed(body.get("tools")), *options.tools]
+            body["tools"] = [*_ensure_list(body.get("tools")), *options.tools]
         return body | {"model": model, "messages": list(messages), "stream": True}
 
 
@@ -127,17 +129,19 @@ OPENAI = Dialect(
     "openai",
     "OpenAI",
     Marks(UsageHabit.OPT_IN, UsageChunk.EMPTY_CHOICES, nulls_usage=True),
-    OF_OPENAI,
+    OPENAI_SPELLING,
     ("openai.com", "openai.azure.com"),
 )
 AIVENE = Dialect("aivene", "Aivene", Marks(UsageHabit.OPT_IN, id_prefix="ilbs_"))
 AIGATEWAY = Dialect("aigateway", "AI Gateway", Marks(UsageHabit.ALWAYS, UsageChunk.WITHOUT_CHOICES))
-OPENROUTER = Dialect("openrouter", "OpenRouter", spelling=OF_OPENROUTER, hosts=("openrouter.ai",))
-MISTRAL = Dialect("mistral", "Mistral", spelling=OF_MISTRAL, hosts=("mistral.ai",))
+OPENROUTER = Dialect(
+    "openrouter", "OpenRouter", spelling=OPENROUTER_SPELLING, hosts=("openrouter.ai",)
+)
+MISTRAL = Dialect("mistral", "Mistral", spelling=MISTRAL_SPELLING, hosts=("mistral.ai",))
 DASHSCOPE = Dialect(
     "dashscope",
     "DashScope (Qwen)",
-    spelling=OF_DASHSCOPE,
+    spelling=DASHSCOPE_SPELLING,
     hosts=("dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com"),
 )
 
@@ -145,20 +149,22 @@ _ALL = (AUTO, OPENTOKEN, OPENAI, AIVENE, AIGATEWAY, OPENROUTER, MISTRAL, DASHSCO
 DIALECTS: Mapping[str, Dialect] = MappingProxyType({dialect.name: dialect for dialect in _ALL})
 
 
-def spelling_of(dialect: str, host: str) -> Spelling:
+def find_spelling(dialect: str, host: str) -> Spelling:
     """Return how an upstream spells parameters, by its dialect or else by its host."""
     named = DIALECTS.get(dialect, AUTO)
-    if named.spelling is not COMMON:
+    if named.spelling is not COMMON_SPELLING:
         return named.spelling
-    known = (dialect.spelling for dialect in _ALL if dialect.is_at(host))
-    return next(known, gateway_at(host).spelling)
+    spellings = (dialect.spelling for dialect in _ALL if dialect.is_at(host))
+    return next(spellings, gateway_at(host).spelling)
 
 
-def _listed(value: object) -> list[object]:
+def _ensure_list(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 
-def dialect_of(marks: Marks) -> Dialect:
+def find_dialect(marks: Marks) -> Dialect:
     """Return the first dialect that matches the features of a stream, or `auto`."""
-    matching = (one for one in DIALECTS.values() if one.marks and one.marks.fit(marks))
+    matching = (
+        dialect for dialect in DIALECTS.values() if dialect.marks and dialect.marks.matches(marks)
+    )
     return next(matching, AUTO)

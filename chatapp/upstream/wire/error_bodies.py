@@ -32,15 +32,15 @@ class ErrorDetails:
     param: str = ""
 
 
-def details_of(content: object) -> ErrorDetails:
+def read_details(content: object) -> ErrorDetails:
     """Read the content of an error: decoded JSON, or a text."""
-    details = _read(content, _DEPTH)
+    details = _read_content(content, _DEPTH)
     if details == ErrorDetails() and content:
-        return ErrorDetails(text_of(content))
+        return ErrorDetails(render_text(content))
     return details
 
 
-def text_of(value: object) -> str:
+def render_text(value: object) -> str:
     match value:
         case str():
             return value
@@ -53,7 +53,7 @@ def text_of(value: object) -> str:
     return ""
 
 
-def _read(content: object, depth: int) -> ErrorDetails:
+def _read_content(content: object, depth: int) -> ErrorDetails:
     match content:
         case dict() if depth:
             return _read_object(content, depth - 1)
@@ -63,23 +63,23 @@ def _read(content: object, depth: int) -> ErrorDetails:
             return ErrorDetails()
         case str() if content.lstrip().startswith(("{", "[")):
             return _read_json(content, depth)
-    return ErrorDetails(text_of(content))
+    return ErrorDetails(render_text(content))
 
 
 def _read_json(text: str, depth: int) -> ErrorDetails:
     """Read a string that may hold a JSON error."""
     with suppress(ValueError, RecursionError):
-        found = _read(json.loads(text, strict=False), depth)
-        if found.message:
-            return found
+        details = _read_content(json.loads(text, strict=False), depth)
+        if details.message:
+            return details
     return ErrorDetails(text)
 
 
 def _read_list(items: list[Any], depth: int) -> ErrorDetails:
-    read = [_read(one, depth) for one in items[:_WIDTH]]
+    read = [_read_content(member, depth) for member in items[:_WIDTH]]
     if not read:
         return ErrorDetails()
-    message = "; ".join(one.message for one in read if one.message)
+    message = "; ".join(details.message for details in read if details.message)
     return replace(read[0], message=message)
 
 
@@ -87,33 +87,35 @@ def _read_object(content: Mapping[str, Any], depth: int) -> ErrorDetails:
     """Prefer the details of an inner object to those of the gateway around it."""
     by_name = {_plain(name): value for name, value in content.items()}
     own = ErrorDetails(
-        _message_of(by_name, depth),
-        text_of(_first(by_name, _TYPES)),
-        text_of(_first(by_name, _CODES)),
-        text_of(by_name.get("param")),
+        _find_message(by_name, depth),
+        render_text(_first(by_name, _TYPES)),
+        render_text(_first(by_name, _CODES)),
+        render_text(by_name.get("param")),
     )
     for name in _INNER:
         inner = by_name.get(name)
-        found = _read(inner, depth) if isinstance(inner, dict | list) else ErrorDetails()
-        if found.message or (found != ErrorDetails() and not own.message):
+        inner_details = (
+            _read_content(inner, depth) if isinstance(inner, dict | list) else ErrorDetails()
+        )
+        if inner_details.message or (inner_details != ErrorDetails() and not own.message):
             is_of_gateway = own.type in ("", "error")
             return ErrorDetails(
-                _with_provider(found.message, by_name.get("metadata"), depth),
-                found.type or ("" if is_of_gateway else own.type),
-                found.code or own.code,
-                found.param or own.param,
+                _with_provider(inner_details.message, by_name.get("metadata"), depth),
+                inner_details.type or ("" if is_of_gateway else own.type),
+                inner_details.code or own.code,
+                inner_details.param or own.param,
             )
     return replace(own, message=_with_provider(own.message, by_name.get("metadata"), depth))
 
 
-def _message_of(by_name: Mapping[str, Any], depth: int) -> str:
+def _find_message(by_name: Mapping[str, Any], depth: int) -> str:
     if (error := by_name.get("error")) and not isinstance(error, dict | list):
-        return _read(error, depth).message
-    read = (_read(by_name.get(name), depth).message for name in _MESSAGES)
+        return _read_content(error, depth).message
+    read = (_read_content(by_name.get(name), depth).message for name in _MESSAGES)
     message = next(filter(None, read), "")
     location = by_name.get("loc")
     if message and isinstance(location, list):  # FastAPI: the invalid field
-        return f"{'.'.join(text_of(step) for step in location)}: {message}"
+        return f"{'.'.join(render_text(step) for step in location)}: {message}"
     context = by_name.get("nctx")  # llama.cpp: the size of the context that was exceeded
     return f"{message} (n_ctx: {context})" if message and isinstance(context, int) else message
 
@@ -122,7 +124,10 @@ def _with_provider(message: str, metadata: object, depth: int) -> str:
     """Replace OpenRouter's "Provider returned error" with the provider's message in `metadata`."""
     if not isinstance(metadata, dict) or not metadata.get("raw"):
         return message
-    parts = [text_of(metadata.get("provider_name")), _read(metadata["raw"], depth).message]
+    parts = [
+        render_text(metadata.get("provider_name")),
+        _read_content(metadata["raw"], depth).message,
+    ]
     return ": ".join(part for part in parts if part)
 
 

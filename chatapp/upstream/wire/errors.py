@@ -16,7 +16,7 @@ from typing import Any
 
 from chatapp.upstream.wire.content_refusals import says_no_images, says_only_text
 from chatapp.upstream.wire.context_refusals import says_too_long, window_in
-from chatapp.upstream.wire.error_bodies import details_of, text_of
+from chatapp.upstream.wire.error_bodies import read_details, render_text
 from chatapp.upstream.wire.retry_delays import delay_of_body, delay_of_headers
 from chatapp.upstream.wire.tool_refusals import says_no_tools
 
@@ -31,7 +31,7 @@ MIN_SECRET_LENGTH = 8  # don't redact placeholders such as "none", which occur i
 
 
 class ErrorKind(StrEnum):
-    """What went wrong, in our terms; `type`, `code` and `message` keep the upstream's."""
+    """The kind of an error, in our terms; `type`, `code` and `message` keep the upstream's."""
 
     UNREACHABLE = "unreachable"
     UNAUTHORIZED = "unauthorized"
@@ -71,7 +71,9 @@ NOT_OF_UPSTREAM = frozenset(
 )
 
 
-THOUGHTS = "reasoning_content"  # the member of an assistant's message that these models want
+REASONING_MEMBER = (
+    "reasoning_content"  # the member of an assistant's message that these models want
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +140,7 @@ class UpstreamError:
     @property
     def wants_thoughts_of_calls(self) -> bool:
         """Whether the model takes no tool calls without the reasoning before them, as DeepSeek."""
-        mentions = re.search(rf"\b{THOUGHTS}\b", self.message)
+        mentions = re.search(rf"\b{REASONING_MEMBER}\b", self.message)
         wants = re.search(r"missing|must|required|passed back|expected", self.message, re.I)
         return self.status in (400, 422) and bool(mentions and wants)
 
@@ -223,7 +225,7 @@ def is_error(content: Mapping[str, Any]) -> bool:
 
 def _is_error_code(code: object) -> bool:
     """Tell whether a code means an error, not success or progress."""
-    text = text_of(code)
+    text = render_text(code)
     return int(text) >= 400 if text.isascii() and text.isdecimal() else "err" in text.lower()
 
 
@@ -288,7 +290,7 @@ def _upstream_error(
     status: int | None = None,
     retry_after: float | None = None,
 ) -> UpstreamError:
-    details = details_of(content)
+    details = read_details(content)
     return UpstreamError(
         kind=kind,
         message=clean(details.message, MAX_MESSAGE_LENGTH, secret),
@@ -302,5 +304,5 @@ def _upstream_error(
 
 def _title(text: str) -> str:
     """Return the title of an HTML page or the message of an XML error, or ""."""
-    found = re.search(r"<(?:title|message)\b[^>]*>([^<]*)", text, re.IGNORECASE)
-    return html.unescape(" ".join(found[1].split())) if found else ""
+    match = re.search(r"<(?:title|message)\b[^>]*>([^<]*)", text, re.IGNORECASE)
+    return html.unescape(" ".join(match[1].split())) if match else ""

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from chatapp.upstream.wire.events import TokenUsage
-from chatapp.upstream.wire.history import NOTHING, History
+from chatapp.upstream.wire.history import EMPTY_HISTORY, History
 from chatapp.upstream.wire.image_tokens import image_tokens
 from chatapp.upstream.wire.reply import Reply
 
@@ -64,14 +64,14 @@ class PromptSize:
     ) -> Self:
         """Return the size of a request whose images are scaled to `image_side` pixels."""
         tool_bytes = sum(len(_json(tool)) for tool in tools)
-        images = [image_tokens(one.width, one.height, image_side) for one in history.images]
+        images = [image_tokens(image.width, image.height, image_side) for image in history.images]
         return cls(
             len(history.messages),
             history.text_bytes,
             len(tools),
             tool_bytes,
-            sum(one.middle for one in images),
-            sum(one.upper for one in images),
+            sum(tokens.middle for tokens in images),
+            sum(tokens.upper for tokens in images),
         )
 
     @property
@@ -102,23 +102,24 @@ def estimate(prompt: PromptSize, choices: Iterable[Reply] = ()) -> Estimate:
     """Estimate the usage of the prompt and the parts of `choices` that arrived."""
     choices = list(choices)
     return Estimate(
-        _usage_of(prompt, choices, BYTES_PER_TOKEN, MIDDLE), _usage_of(prompt, choices, 1, UPPER)
+        _estimate_usage(prompt, choices, BYTES_PER_TOKEN, MIDDLE),
+        _estimate_usage(prompt, choices, 1, UPPER),
     )
 
 
 def cost_of_tools(tools: Sequence[Mapping[str, object]]) -> int:
     """Return roughly how many tokens offering `tools` adds to a request."""
-    with_tools, without = PromptSize.of(NOTHING, tools), PromptSize.of(NOTHING)
+    with_tools, without = PromptSize.of(EMPTY_HISTORY, tools), PromptSize.of(EMPTY_HISTORY)
     return with_tools.tokens(BYTES_PER_TOKEN, MIDDLE) - without.tokens(BYTES_PER_TOKEN, MIDDLE)
 
 
-def _usage_of(
+def _estimate_usage(
     prompt: PromptSize, choices: list[Reply], bytes_per_token: int, allowances: Allowances
 ) -> TokenUsage:
     sent = prompt.tokens(bytes_per_token, allowances)
     reasoning = completion = 0
     for choice in choices:
-        reasoned = -(-_bytes_of(choice.reasoning_parts) // bytes_per_token)
+        reasoned = -(-_count_bytes(choice.reasoning_parts) // bytes_per_token)
         answered = -(-_answer_bytes(choice) // bytes_per_token)
         if reasoned or answered or choice.tool_call_parts:
             answered += allowances.choice + allowances.call * len(choice.tool_call_parts)
@@ -130,10 +131,14 @@ def _usage_of(
 def _answer_bytes(choice: Reply) -> int:
     calls = choice.tool_call_parts.values()
     called = [text for call in calls for text in (call.name, call.id, *call.arguments)]
-    return _bytes_of(choice.answer_parts) + _bytes_of(choice.refusal_parts) + _bytes_of(called)
+    return (
+        _count_bytes(choice.answer_parts)
+        + _count_bytes(choice.refusal_parts)
+        + _count_bytes(called)
+    )
 
 
-def _bytes_of(texts: Iterable[str]) -> int:
+def _count_bytes(texts: Iterable[str]) -> int:
     return len("".join(texts).encode(errors="replace"))
 
 

@@ -27,18 +27,18 @@ __all__ = [
     "Event",
     "Failed",
     "Finished",
-    "ImageCame",
+    "ImageReceived",
     "LogprobsDelta",
     "Moderated",
-    "OpaqueCame",
+    "OpaqueReceived",
     "PieceLeftOut",
     "ReasoningDelta",
     "ReasoningFieldSeen",
     "RefusalDelta",
     "ResponseEvent",
     "ResponseStarted",
-    "ServiceNamed",
-    "SoundCame",
+    "ServiceTierReported",
+    "SoundReceived",
     "SourcesCited",
     "SourcesCounted",
     "StreamDone",
@@ -102,8 +102,8 @@ class ResponseStarted:
 
 
 @dataclass(frozen=True, slots=True)
-class ServiceNamed:
-    """How the response is served, as known so far; unknown fields are empty."""
+class ServiceTierReported:
+    """The way the response is served, as known so far; unknown fields are empty."""
 
     service_tier: str
     system_fingerprint: str
@@ -155,7 +155,7 @@ class ToolCallDelta(ChoiceEvent):
 
 
 @dataclass(frozen=True, slots=True)
-class OpaqueCame(ChoiceEvent):
+class OpaqueReceived(ChoiceEvent):
     """Opaque fields to send back with the reply's tool calls; they replace earlier ones."""
 
     fields: Mapping[str, object]
@@ -170,12 +170,12 @@ class LogprobsDelta(ChoiceEvent):
 
 
 @dataclass(frozen=True, slots=True)
-class ImageCame(ChoiceEvent):
+class ImageReceived(ChoiceEvent):
     image: Image
 
 
 @dataclass(frozen=True, slots=True)
-class SoundCame(ChoiceEvent):
+class SoundReceived(ChoiceEvent):
     """The answer has audio, too; the audio itself is not kept."""
 
 
@@ -189,7 +189,7 @@ class SourcesCited:
 
 @dataclass(frozen=True, slots=True)
 class SourcesCounted:
-    """How many sources the upstream used, including unnamed ones."""
+    """The number of sources that the upstream used, including unnamed ones."""
 
     number: int
 
@@ -274,14 +274,14 @@ ContentEvent = (
     | RefusalDelta
     | AnswerWasReasoning
     | ToolCallDelta
-    | OpaqueCame
+    | OpaqueReceived
     | LogprobsDelta
-    | ImageCame
-    | SoundCame
+    | ImageReceived
+    | SoundReceived
 )
 ResponseEvent = (
     ResponseStarted
-    | ServiceNamed
+    | ServiceTierReported
     | ReasoningFieldSeen
     | Moderated
     | SourcesCited

@@ -37,6 +37,6 @@ REFUSED = frozenset({"refusal"})  # Anthropic
 KNOWN = WHOLE | LENGTH | FILTERED | REFUSED
 
 
-def plain(finish_reason: str) -> str:
+def normalise(finish_reason: str) -> str:
     """Normalise a value as in these sets; Gemini and Cohere send upper case."""
     return finish_reason.strip().lower().replace("-", "_")

@@ -1,4 +1,4 @@
-"""What public gateways do with parameters, by their hosts: which they ignore, bound or refuse.
+"""Public gateways, by their hosts, and the parameters that they ignore, bound or refuse.
 
 The table of `docs/gateways.md` has the same, and so has the panel with a chat's settings. Each
 gateway names the page that says so, read in November 2026. What a gateway refuses is also learned
@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from chatapp.upstream.wire.spellings import COMMON, OF_THINKING_TYPE, Spelling
+from chatapp.upstream.wire.spellings import COMMON_SPELLING, THINKING_TYPE_SPELLING, Spelling
 
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What a gateway does with some parameters: “DeepSeek *ignores this while the model thinks*”.
+    """A remark on a gateway's parameters: “DeepSeek *ignores this while the model thinks*”.
 
     `parameters` are those that a chat has fields for; `others` can be set as JSON.
     """
@@ -33,14 +33,14 @@ class Gateway:
     hosts: tuple[str, ...] = ()  # regular expressions for their ends
     source: str = ""
     remarks: tuple[Remark, ...] = ()
-    spelling: Spelling = COMMON
+    spelling: Spelling = COMMON_SPELLING
     # Whether it takes `prompt_cache_key` and `safety_identifier`.
     takes_identifiers: bool = False
     # Whether it refuses keywords such as `$schema` in the schemas of tools.
     refuses_schema_keywords: bool = False
 
     def is_at(self, host: str) -> bool:
-        return any(re.search(rf"(^|\.){known}$", host) for known in self.hosts)
+        return any(re.search(rf"(^|\.){host_pattern}$", host) for host_pattern in self.hosts)
 
     def notes_on(self, model: str) -> Mapping[str, str]:
         """Return a sentence on each parameter about which there is a remark for this model."""
@@ -79,7 +79,7 @@ GATEWAYS = (
             Remark("ignores or narrows this while the model thinks", ("top_p",)),
             Remark("knows low, high and max, and takes the nearest", ("reasoning_effort",)),
         ),
-        OF_THINKING_TYPE,
+        THINKING_TYPE_SPELLING,
     ),
     Gateway(
         "Google",
@@ -99,7 +99,7 @@ GATEWAYS = (
         (r"minimax\.io", r"minimaxi\.com"),
         "https://platform.minimax.io/docs/api-reference/text-chat",
         (Remark("takes values above 0, up to 1", ("temperature", "top_p")),),
-        OF_THINKING_TYPE,
+        THINKING_TYPE_SPELLING,
     ),
     Gateway(
         "Moonshot",
@@ -113,7 +113,7 @@ GATEWAYS = (
                 models="kimi-",
             ),
         ),
-        OF_THINKING_TYPE,
+        THINKING_TYPE_SPELLING,
     ),
     Gateway(
         "OpenAI",

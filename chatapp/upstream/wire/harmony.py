@@ -26,7 +26,7 @@ class HarmonySplitter:
     """Splits the content of one choice; marks may be split between deltas anywhere."""
 
     choice: int = 0
-    _held: str = ""  # possibly the beginning of a mark
+    _held_text: str = ""  # possibly the beginning of a mark
     _header: str | None = ""  # of the next message; None inside a message or after its end
     _region: type[ReasoningDelta] | type[AnswerDelta] | None = None  # None between messages
     _function: str = ""  # that the message calls
@@ -35,24 +35,24 @@ class HarmonySplitter:
     def receive_text(self, text: str) -> list[HarmonyEvent]:
         """Return the events of a content delta, in order."""
         events: list[HarmonyEvent] = []
-        text, self._held = self._held + text, ""
+        text, self._held_text = self._held_text + text, ""
         position = 0
         for mark in _MARK.finditer(text):
             self._add_text(text[position : mark.start()], events)
             self._apply_mark(mark[1], events)
             position = mark.end()
-        rest = text[position:]
-        begins = rest.rfind("<", max(0, len(rest) - _MAX_MARK_LENGTH))
-        if begins >= 0 and _may_be_mark(rest[begins:]):
-            rest, self._held = rest[:begins], rest[begins:]
-        self._add_text(rest, events)
+        remainder = text[position:]
+        begins = remainder.rfind("<", max(0, len(remainder) - _MAX_MARK_LENGTH))
+        if begins >= 0 and _may_be_mark(remainder[begins:]):
+            remainder, self._held_text = remainder[:begins], remainder[begins:]
+        self._add_text(remainder, events)
         return events
 
     def close(self) -> list[HarmonyEvent]:
         """Return the text held back as a possible mark, and a call whose end did not come."""
         events: list[HarmonyEvent] = []
-        held, self._held = self._held, ""
-        self._add_text(held, events)
+        held_text, self._held_text = self._held_text, ""
+        self._add_text(held_text, events)
         self._end_call(events)
         return events
 

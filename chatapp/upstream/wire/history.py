@@ -14,15 +14,15 @@ from chatapp.upstream.wire.content import (
     Part,
     has_content,
     images_in,
-    joined,
+    join_contents,
     without_optional_images,
 )
 from chatapp.upstream.wire.dialects import ChatMessage
-from chatapp.upstream.wire.errors import THOUGHTS
+from chatapp.upstream.wire.errors import REASONING_MEMBER
 
 # Asks for the rest of a reply. Sent as a user message, because with another role, or with the
 # assistant's message last, some servers return an error and others start a new answer.
-GO_ON = (
+CONTINUE_PROMPT = (
     "Continue where you stopped. Write only what follows, from the very next character on and in "
     "the same language; repeat nothing, and do not say that you continue."
 )
@@ -47,26 +47,26 @@ class History(NamedTuple):
         return cls(sent, sum(map(_bytes_within, sent)), images_in(sent))
 
     @classmethod
-    def as_given(cls, messages: Sequence[ChatMessage], images: Sequence[ImagePart]) -> Self:
+    def from_ordered(cls, messages: Sequence[ChatMessage], images: Sequence[ImagePart]) -> Self:
         """Take messages in the order in which a client sent them.
 
         `images` are those that the messages contain as `EncodedPart`.
         """
         return cls(messages, sum(map(_bytes_within, messages)), images)
 
-    def followed_by(self, more: "History") -> "History":
+    def concatenate(self, more: "History") -> "History":
         """Join two histories that are both in order."""
         if not self.messages or not more.messages:
             return more if more.messages else self
         first, *others = more.messages
         ordered = [*self.messages]
-        known = ordered[-1]
+        last_message = ordered[-1]
         _append(ordered, first)
         changed = ordered[len(self.messages) - 1 :]
-        added = sum(map(_bytes_within, changed)) - _bytes_within(known)
-        rest = more.text_bytes - _bytes_within(first)
+        added = sum(map(_bytes_within, changed)) - _bytes_within(last_message)
+        remaining_bytes = more.text_bytes - _bytes_within(first)
         images = (*self.images, *more.images)
-        return History(ordered + others, self.text_bytes + added + rest, images)
+        return History(ordered + others, self.text_bytes + added + remaining_bytes, images)
 
     def with_files(self, parts: Sequence[Part]) -> "History":
         """Put parts before the content of the first user message.
@@ -78,7 +78,7 @@ class History(NamedTuple):
             return self
         first, *others = self.messages
         if first["role"] == "user":
-            led = {**first, "content": joined([parts, first["content"]])}
+            led = {**first, "content": join_contents([parts, first["content"]])}
         else:
             led, others = {"role": "user", "content": [*parts]}, [first, *others]
         added = _bytes_within(led) - (_bytes_within(first) if first["role"] == "user" else 0)
@@ -107,7 +107,7 @@ class History(NamedTuple):
         if not self.has_system:
             return self
         system, prompt, *others = self.messages
-        content = joined([system["content"], prompt["content"]])
+        content = join_contents([system["content"], prompt["content"]])
         return History.of([{**prompt, "content": content}, *others])
 
     @property
@@ -119,15 +119,18 @@ class History(NamedTuple):
         """Add empty reasoning to calls that have none, for models that refuse such calls."""
         if not self.has_bare_calls:
             return self
-        filled = [{**one, THOUGHTS: ""} if _is_bare_call(one) else one for one in self.messages]
+        filled = [
+            {**message, REASONING_MEMBER: ""} if _is_bare_call(message) else message
+            for message in self.messages
+        ]
         return self._replace(messages=filled)
 
 
-NOTHING = History([], 0)
+EMPTY_HISTORY = History([], 0)
 
 
 def _is_bare_call(message: ChatMessage) -> bool:
-    return bool(message.get("tool_calls")) and THOUGHTS not in message
+    return bool(message.get("tool_calls")) and REASONING_MEMBER not in message
 
 
 def _append(sent: list[ChatMessage], message: ChatMessage) -> None:
@@ -139,13 +142,15 @@ def _append(sent: list[ChatMessage], message: ChatMessage) -> None:
         sent.append(message if has_content(content) else {**message, "content": NO_RESULT})
     elif not has_content(content) and not message.get("tool_calls"):
         return
-    elif last and content == GO_ON and before != "assistant":
+    elif last and content == CONTINUE_PROMPT and before != "assistant":
         return  # there is no reply to continue: the earlier prompt is sent again
-    elif last and role == "user" and last["content"] == GO_ON:
+    elif last and role == "user" and last["content"] == CONTINUE_PROMPT:
         sent[-1] = message  # the continuation never came, and is not wanted any more
     elif last and role == before == "assistant":
-        contents = [one for one in (last.get("content"), content) if has_content(one)]
-        sent[-1] = {**last, **message, "content": joined(contents)}
+        contents = [
+            candidate for candidate in (last.get("content"), content) if has_content(candidate)
+        ]
+        sent[-1] = {**last, **message, "content": join_contents(contents)}
     else:
         if role == "user" and before in ("user", "tool"):
             sent.append({"role": "assistant", "content": NO_ANSWER})

@@ -19,7 +19,7 @@ from math import ceil
 from statistics import median_low
 from typing import NamedTuple
 
-from chatapp.upstream.wire.content import fitted
+from chatapp.upstream.wire.content import fit_to_side
 
 
 class ImageTokens(NamedTuple):
@@ -32,7 +32,7 @@ class ImageTokens(NamedTuple):
 def image_tokens(width: int, height: int, side: int | None = None) -> ImageTokens:
     """Estimate the tokens of one image, which is scaled to `side` pixels before it is sent."""
     if side:
-        width, height = fitted(width, height, side)
+        width, height = fit_to_side(width, height, side)
     patches = _patches(width, height)
     by_area = ceil(width * height / 750)
     rules = [_tiles(width, height), patches, min(by_area, 1600), _google_tiles(width, height)]
@@ -40,7 +40,7 @@ def image_tokens(width: int, height: int, side: int | None = None) -> ImageToken
 
 
 def _tiles(width: int, height: int) -> int:
-    width, height = fitted(width, height, 2048)
+    width, height = fit_to_side(width, height, 2048)
     shorter = min(width, height)
     if shorter > 768:
         width, height = round(width * 768 / shorter), round(height * 768 / shorter)

@@ -18,7 +18,7 @@ class Image:
     data: bytes = field(repr=False)
 
 
-def image_of(url: object) -> Image | None:
+def decode_image(url: object) -> Image | None:
     """Decode a data URL; None if it is not an image of a supported type."""
     if not isinstance(url, str):
         return None
@@ -30,7 +30,7 @@ def image_of(url: object) -> Image | None:
         data = binascii.a2b_base64(text, strict_mode=True)  # twice as fast as `base64`
     except (binascii.Error, ValueError):
         return None
-    media_type = media_type_of(data)
+    media_type = detect_media_type(data)
     return Image(media_type, data) if media_type else None
 
 
@@ -41,7 +41,7 @@ def urls_in(images: object) -> Iterator[object]:
         yield url.get("url") if isinstance(url, dict) else url
 
 
-def media_type_of(data: bytes) -> str:
+def detect_media_type(data: bytes) -> str:
     """Return the type by the signatures of the WHATWG's MIME Sniffing standard (6.1), or ""."""
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"

@@ -8,10 +8,10 @@ _READER = json.JSONDecoder(strict=False)
 _SPACE = re.compile(r"\s*")
 
 
-def objects_in(text: str, most: int) -> list[tuple[dict[str, Any], str]]:
+def objects_in(text: str, max_objects: int) -> list[tuple[dict[str, Any], str]]:
     """Return each object with its text.
 
-    Returns an empty list if the text contains anything else, or more than `most` objects.
+    Returns an empty list if the text contains anything else, or more than `max_objects` objects.
     """
     objects: list[tuple[dict[str, Any], str]] = []
     position = _after_space(text, 0)
@@ -20,7 +20,7 @@ def objects_in(text: str, most: int) -> list[tuple[dict[str, Any], str]]:
             value, end = _READER.raw_decode(text, position)
         except (ValueError, RecursionError):
             return []
-        if not isinstance(value, dict) or len(objects) == most:
+        if not isinstance(value, dict) or len(objects) == max_objects:
             return []
         objects.append((value, text[position:end]))
         position = _after_space(text, end)
@@ -28,5 +28,5 @@ def objects_in(text: str, most: int) -> list[tuple[dict[str, Any], str]]:
 
 
 def _after_space(text: str, position: int) -> int:
-    found = _SPACE.match(text, position)
-    return found.end() if found else position
+    match = _SPACE.match(text, position)
+    return match.end() if match else position

@@ -34,7 +34,7 @@ class _Logprobs(msgspec.Struct):
     refusal: list[_Token] | None = None
 
 
-def logprobs_of(content: object, choice: int) -> LogprobsDelta | None:
+def read_logprobs(content: object, choice: int) -> LogprobsDelta | None:
     """Read a choice's `logprobs`; None if they hold no tokens."""
     try:
         read = msgspec.convert(content, _Logprobs)
@@ -44,14 +44,14 @@ def logprobs_of(content: object, choice: int) -> LogprobsDelta | None:
     return delta if delta.content or delta.refusal else None
 
 
-def size_of(delta: LogprobsDelta) -> int:
+def count_characters(delta: LogprobsDelta) -> int:
     """Return the characters in a delta's tokens and their alternatives."""
     tokens = delta.content + delta.refusal
     return sum(len(token.token) + sum(len(top.token) for top in token.top) for token in tokens)
 
 
 @dataclass(frozen=True, slots=True)
-class ShownToken:
+class DisplayToken:
     """A token for display: whole characters, and a probability from 0 to 1."""
 
     text: str
@@ -63,32 +63,35 @@ class ShownToken:
 
         Tuples, because the garbage collector stops tracking tuples of plain values.
         """
-        top = tuple((one.token, round(_probability(one.logprob), 4)) for one in self.top)
+        top = tuple(
+            (alternative.token, round(_probability(alternative.logprob), 4))
+            for alternative in self.top
+        )
         return self.text, round(self.probability, 4), top
 
 
-def shown_tokens(tokens: Iterable[TokenLogprob]) -> list[ShownToken]:
+def build_display_tokens(tokens: Iterable[TokenLogprob]) -> list[DisplayToken]:
     """Join tokens whose bytes are parts of one character, multiplying their probabilities.
 
     An incomplete character becomes U+FFFD. Joined tokens have the alternatives of the first.
     """
-    shown: list[ShownToken] = []
+    display_tokens: list[DisplayToken] = []
     parts: list[TokenLogprob] = []
     data = b""
     for token in tokens:
         parts.append(token)
         data += _own_bytes(token)
         if not _ends_inside_a_character(data):
-            shown.append(_joined(parts, data))
+            display_tokens.append(_join_tokens(parts, data))
             parts, data = [], b""
     if parts:
-        shown.append(_joined(parts, data))
-    return shown
+        display_tokens.append(_join_tokens(parts, data))
+    return display_tokens
 
 
-def _joined(parts: list[TokenLogprob], data: bytes) -> ShownToken:
+def _join_tokens(parts: list[TokenLogprob], data: bytes) -> DisplayToken:
     probability = _probability(sum(part.logprob for part in parts))
-    return ShownToken(data.decode("utf-8", "replace"), probability, parts[0].top)
+    return DisplayToken(data.decode("utf-8", "replace"), probability, parts[0].top)
 
 
 def _probability(logprob: float) -> float:

@@ -138,7 +138,7 @@ def model_page(body: bytes) -> ModelPage:
     models: dict[str, ListedModel] = {}
     too_long: list[str] = []
     for entry in listing[:MAX_MODELS]:
-        if model := _model_of(entry):
+        if model := _read_model(entry):
             if len(model.id) > MAX_MODEL_LENGTH:
                 too_long.append(clean(model.id, _MAX_NAME_LENGTH))
             else:
@@ -150,13 +150,13 @@ def _next_after(about: Mapping[str, object], listing: list[object]) -> str:
     if about.get("has_more") is not True or not listing:
         return ""
     last = listing[-1]
-    known = (about.get("last_id"), last.get("id") if isinstance(last, dict) else last)
-    return next((one for one in known if isinstance(one, str)), "")
+    candidates = (about.get("last_id"), last.get("id") if isinstance(last, dict) else last)
+    return next((candidate for candidate in candidates if isinstance(candidate, str)), "")
 
 
-def model_named(model_id: str) -> ListedModel:
+def build_unlisted_model(model_id: str) -> ListedModel:
     """Return what is known of a model that no list describes."""
-    return _model_of(model_id) or ListedModel(model_id)
+    return _read_model(model_id) or ListedModel(model_id)
 
 
 def _not_a_list(why: str) -> UpstreamFailed:
@@ -164,12 +164,12 @@ def _not_a_list(why: str) -> UpstreamFailed:
     return UpstreamFailed(UpstreamError(ErrorKind.MALFORMED, message))
 
 
-def _model_of(entry: object) -> ListedModel | None:
+def _read_model(entry: object) -> ListedModel | None:
     fields = entry if isinstance(entry, dict) else {"id": entry}
     model_id = _text(fields.get("id"), _MAX_ID_LENGTH)
     if not model_id:
         return None
-    parts = [fields, *_parts_of(fields)]
+    parts = [fields, *_find_parts(fields)]
     names = (_text(fields.get(key), _MAX_NAME_LENGTH) for key in _NAMES)
     name = next((name for name in names if name and name != model_id), "")
     contexts = (_count(part.get(key)) for key in _CONTEXTS for part in parts)
@@ -189,7 +189,7 @@ def _text(value: object, limit: int) -> str:
     return clean(value.strip(), limit) if isinstance(value, str) else ""
 
 
-def _parts_of(fields: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
+def _find_parts(fields: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
     """Yield the nested objects to search, at most two levels down."""
     for key in _PARTS:
         if isinstance(part := fields.get(key), dict):
@@ -252,7 +252,7 @@ def _words_in(part: Mapping[str, object]) -> Iterator[str]:
         if isinstance(listed, str):  # OpenRouter's form: text+image->text
             listed = re.split(r"\W+", listed[:_MAX_WORDS].partition("->")[0])
         if isinstance(listed, list):
-            yield from (_word(one) for one in listed[:_MAX_WORDS] if isinstance(one, str))
+            yield from (_word(word) for word in listed[:_MAX_WORDS] if isinstance(word, str))
     flags = (key for key, value in part.items() if value is True)
     yield from (_word(key).removeprefix("supports_") for key in flags)
 

@@ -47,7 +47,7 @@ class ListedPrice:
 
 def price_in(entry: Mapping[str, object]) -> ListedPrice | None:
     """Return the price in a list's entry; None unless it has both an input and an output price."""
-    for fields in _parts_of(entry):
+    for fields in _find_parts(entry):
         read, written = (_figure(fields, _FIGURES[name]) for name in ("input", "output"))
         if read is not None and written is not None:
             # Many gateways give 0 if there is no separate price; it does not mean free.
@@ -56,11 +56,11 @@ def price_in(entry: Mapping[str, object]) -> ListedPrice | None:
     return None
 
 
-def _parts_of(entry: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
+def _find_parts(entry: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
     yield entry
     for key in _PARTS:
         if isinstance(part := entry.get(key), dict):
-            yield from _parts_of({one: part[one] for one in part if one not in _PARTS})
+            yield from _find_parts({name: part[name] for name in part if name not in _PARTS})
             if isinstance(inner := part.get("pricing"), dict):
                 yield inner
 

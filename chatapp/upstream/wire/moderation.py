@@ -89,7 +89,7 @@ class _Moderation(msgspec.Struct):
     message: Any = None
 
 
-def moderation_of(
+def read_moderation(
     content: object, secret: str = ""
 ) -> ModerationResults | ModerationFailure | None:
     """Read `moderation.input` or `moderation.output`; `secret` is removed from its messages."""

@@ -17,9 +17,9 @@ _TEXTS = {"reasoning.text": "text", "reasoning.summary": "summary"}
 
 @dataclass(slots=True)
 class OpaqueReader:
-    """Collects the opaque fields of one choice's deltas; `joined` joins them."""
+    """Collects the opaque fields of one choice's deltas; `build_message_fields` joins them."""
 
-    has_more: bool = False  # since the last call of `joined`
+    has_more: bool = False  # since the last call of `build_message_fields`
     _parts: dict[str, list[Any]] = field(default_factory=dict)
     _too_large: set[str] = field(default_factory=set)
     _size: int = 0
@@ -29,7 +29,7 @@ class OpaqueReader:
         for name, value in fields.items():
             if not value or name in self._too_large:
                 continue
-            size = size_of(value)
+            size = measure_json(value)
             if size is None or self._size + size > MAX_BYTES:
                 left_out.append(name)
                 self._too_large.add(name)
@@ -39,14 +39,14 @@ class OpaqueReader:
             self._parts.setdefault(name, []).append(value)
             self.has_more = True
 
-    def joined(self) -> dict[str, object]:
+    def build_message_fields(self) -> dict[str, object]:
         """Return the fields for an assistant message."""
         self.has_more = False
-        fields = {name: _JOINED[name](parts) for name, parts in self._parts.items()}
+        fields = {name: _JOINERS[name](parts) for name, parts in self._parts.items()}
         return {name: value for name, value in fields.items() if value}
 
 
-def size_of(value: object) -> int | None:
+def measure_json(value: object) -> int | None:
     """Return a value's size as JSON in bytes; None if it can't be stored (it contains NUL)."""
     try:
         text = msgspec.json.encode(value)
@@ -61,12 +61,12 @@ def _join_details(parts: list[Any]) -> list[dict[str, Any]]:
     for detail in _objects(parts):
         kind, index = str(detail.get("type")), detail.get("index")
         text = _TEXTS.get(kind)
-        known = blocks.find(kind, index) if text else None
-        if text and known is not None:
-            blocks.extend(known, detail, text)
+        block = blocks.find(kind, index) if text else None
+        if text and block is not None:
+            blocks.extend(block, detail, text)
         else:
             blocks.add(detail, kind, index)
-    return blocks.whole()
+    return blocks.build_blocks()
 
 
 def _join_thinking(parts: list[Any]) -> list[dict[str, Any]]:
@@ -79,7 +79,7 @@ def _join_thinking(parts: list[Any]) -> list[dict[str, Any]]:
             blocks.extend(last, block, "thinking")
         else:
             blocks.add(block)
-    return blocks.whole()
+    return blocks.build_blocks()
 
 
 def _join_fields(parts: list[Any]) -> dict[str, object]:
@@ -89,9 +89,9 @@ def _join_fields(parts: list[Any]) -> dict[str, object]:
         if not isinstance(fields, dict):
             continue
         for name, value in fields.items():
-            known = joined.get(name)
-            if isinstance(value, list) and isinstance(known, list):
-                known += value
+            earlier = joined.get(name)
+            if isinstance(value, list) and isinstance(earlier, list):
+                earlier += value
             elif value is not None:
                 joined[name] = [*value] if isinstance(value, list) else value
     return joined
@@ -102,7 +102,7 @@ def _take_last(parts: list[Any]) -> object:
     return parts[-1]
 
 
-_JOINED: Mapping[str, Callable[[list[Any]], object]] = {
+_JOINERS: Mapping[str, Callable[[list[Any]], object]] = {
     "reasoning_details": _join_details,
     "thinking_blocks": _join_thinking,
     "provider_specific_fields": _join_fields,
@@ -134,12 +134,12 @@ class _Blocks:
         self._blocks.append(added)
         self._by_key[kind, _hashable(index)] = added
 
-    def extend(self, known: dict[str, Any], more: dict[str, Any], text: str) -> None:
-        name, texts = self._texts.setdefault(id(known), (text, [str(known.get(text) or "")]))
+    def extend(self, block: dict[str, Any], more: dict[str, Any], text: str) -> None:
+        name, texts = self._texts.setdefault(id(block), (text, [str(block.get(text) or "")]))
         texts.append(str(more.get(name) or ""))
-        known |= {key: value for key, value in more.items() if key != text and value is not None}
+        block |= {key: value for key, value in more.items() if key != text and value is not None}
 
-    def whole(self) -> list[dict[str, Any]]:
+    def build_blocks(self) -> list[dict[str, Any]]:
         for block in self._blocks:
             if id(block) in self._texts:
                 name, texts = self._texts[id(block)]
@@ -153,6 +153,6 @@ def _hashable(index: object) -> object:
 
 def _objects(parts: Iterable[Any]) -> Iterable[dict[str, Any]]:
     for part in parts:
-        for one in part if isinstance(part, list) else [part]:
-            if isinstance(one, dict):
-                yield one
+        for member in part if isinstance(part, list) else [part]:
+            if isinstance(member, dict):
+                yield member

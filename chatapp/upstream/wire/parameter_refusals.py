@@ -75,13 +75,13 @@ _DISTINCT = frozenset({"temperature", "seed", "logprobs", "reasoning", "thinking
 
 @dataclass(frozen=True, slots=True)
 class ParameterRefusal:
-    """What an upstream refused of a request."""
+    """The fields of a request that an upstream refused."""
 
     fields: tuple[str, ...]
     of_value: bool  # or of a combination; the model may take the parameter otherwise
 
 
-def refusal_of(error: UpstreamError, sent: Collection[str]) -> ParameterRefusal | None:
+def find_refusal(error: UpstreamError, sent: Collection[str]) -> ParameterRefusal | None:
     """Return what was refused of the fields that were sent, or None."""
     status = error.status or 0
     if not sent or error.kind not in _KINDS or status in _NOT_ABOUT_PARAMETERS or status > 500:
@@ -89,7 +89,7 @@ def refusal_of(error: UpstreamError, sent: Collection[str]) -> ParameterRefusal 
     message = error.message
     if _SOME_PARAMETER.search(message):
         return ParameterRefusal(tuple(sent), of_value=True)
-    names = _named_in(error, sent)
+    names = _find_named_fields(error, sent)
     if not names:
         return None
     is_value = _is_of_value(error)
@@ -116,7 +116,7 @@ def _is_of_value(error: UpstreamError) -> bool | None:
     return False if _NOT_SUPPORTED.search(text) else None
 
 
-def _named_in(error: UpstreamError, sent: Collection[str]) -> tuple[str, ...]:
+def _find_named_fields(error: UpstreamError, sent: Collection[str]) -> tuple[str, ...]:
     """Return the fields that the error names, in the order in which it does."""
     if error.param:
         quoted = f"'{error.param}'"
@@ -126,13 +126,13 @@ def _named_in(error: UpstreamError, sent: Collection[str]) -> tuple[str, ...]:
     advice = _ADVICE.search(error.message)
     refusing = error.message[: advice.start()] if advice else error.message
     positions = ((_position(field, sent, refusing), field) for field in sent)
-    return tuple(field for _, field in sorted(one for one in positions if one[0] >= 0))
+    return tuple(field for _, field in sorted(entry for entry in positions if entry[0] >= 0))
 
 
 def _position(field: str, sent: Collection[str], text: str) -> int:
-    aliases = (one for one in _ALIASES.get(field, ()) if one not in sent)
-    found = _pattern(field, *aliases).search(text)
-    return found.start() if found else -1
+    aliases = (alias for alias in _ALIASES.get(field, ()) if alias not in sent)
+    match = _pattern(field, *aliases).search(text)
+    return match.start() if match else -1
 
 
 @lru_cache(maxsize=256)

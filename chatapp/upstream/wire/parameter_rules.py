@@ -15,17 +15,17 @@ from chatapp.upstream.wire.chat_parameters import (
     LABELS,
     InvalidParameters,
     as_request,
-    error_of,
+    find_error,
     plain_name,
-    without,
+    remove_parameters,
 )
 from chatapp.upstream.wire.spellings import Spelling
 
 Rules = Mapping[str, Mapping[str, object]]  # by parameter
 
-NUMBERS = frozenset({"temperature", "top_p", "max_output_tokens", "seed", "top_logprobs"})
-LISTED = frozenset({"reasoning_effort", "response_format", "extra"})  # have `allowed`
-OFFERED = frozenset({"web_search"})  # have `offered`
+NUMBER_PARAMETERS = frozenset({"temperature", "top_p", "max_output_tokens", "seed", "top_logprobs"})
+LIST_PARAMETERS = frozenset({"reasoning_effort", "response_format", "extra"})  # have `allowed`
+OFFERABLE_PARAMETERS = frozenset({"web_search"})  # have `offered`
 MAX_ALLOWED = 50  # items of a list
 # Names in `extra` by which some servers take a parameter; they go with a rule for it.
 _OTHER_NAMES = {
@@ -42,23 +42,23 @@ _OTHER_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a rule changed about a parameter that a chat set."""
+    """A change by a rule to a parameter that a chat set."""
 
     name: str
-    wanted: object
+    requested: object
     sent: object  # None if it is left out
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Bounded:
-    """What is sent of a chat's parameters, and what its administrator's rules changed."""
+class BoundedParameters:
+    """The parameters to send for a chat, and the changes by its administrator's rules."""
 
     parameters: dict[str, object]
     changes: tuple[Change, ...] = ()
 
 
-def checked_rules(value: object) -> dict[str, dict[str, object]]:
+def clean_rules(value: object) -> dict[str, dict[str, object]]:
     """Return rules without empty ones. Raises `InvalidParameters`."""
     if not isinstance(value, Mapping):
         raise InvalidParameters({"": 'Rules must be a JSON object: {"temperature": {"max": 1}}.'})
@@ -68,30 +68,36 @@ def checked_rules(value: object) -> dict[str, dict[str, object]]:
     return {name: dict(rule) for name, rule in value.items() if rule}
 
 
-def merged_rules(*given: Rules) -> dict[str, Mapping[str, object]]:
+def merge_rules(*rule_sets: Rules) -> dict[str, Mapping[str, object]]:
     """Return the rules that hold where later ones replace earlier ones for a parameter."""
-    return {name: rule for rules in given for name, rule in rules.items()}
+    return {name: rule for rules in rule_sets for name, rule in rules.items()}
 
 
-def bounded(parameters: Mapping[str, object], rules: Rules, given: Collection[str] = ()) -> Bounded:
+def apply_rules(
+    parameters: Mapping[str, object], rules: Rules, common_parameters: Collection[str] = ()
+) -> BoundedParameters:
     """Apply rules to checked parameters.
 
-    `given` are parameters that the administrator sets for all requests; names in `extra` don't
-    replace them.
+    `common_parameters` are those that the administrator sets for all requests; names in `extra`
+    don't replace them.
     """
     sent = dict(parameters)
     changes: list[Change] = []
-    _drop(given, "Your administrator sets this for all chats.", sent, changes)
+    _drop_from_extra(
+        common_parameters, "Your administrator sets this for all chats.", sent, changes
+    )
     for name, rule in rules.items():
-        _apply(name, rule, sent, changes)
+        _apply_rule(name, rule, sent, changes)
         reason = f"Your administrator has set rules for {LABELS[name]}."
-        _drop(_OTHER_NAMES.get(name, ()), reason, sent, changes)
+        _drop_from_extra(_OTHER_NAMES.get(name, ()), reason, sent, changes)
     if sent.get("logprobs") is not True:
         sent.pop("top_logprobs", None)
-    return Bounded(sent, tuple(changes))
+    return BoundedParameters(sent, tuple(changes))
 
 
-def without_refused(result: Bounded, spelling: Spelling, refused: Collection[str]) -> Bounded:
+def without_refused(
+    result: BoundedParameters, spelling: Spelling, refused: Collection[str]
+) -> BoundedParameters:
     """Leave out what would not be sent because the model refused it."""
     sent = result.parameters
     extra = sent.get("extra")
@@ -101,8 +107,13 @@ def without_refused(result: Bounded, spelling: Spelling, refused: Collection[str
     names += [name for name in extra if name in refused] if isinstance(extra, Mapping) else []
     if not names:
         return result
-    changes = (Change(one, _wanted(one, sent), None, _refusal_of(one)) for one in names)
-    return Bounded(without(sent, names), (*result.changes, *changes))
+    changes = (
+        Change(
+            refused_name, _find_requested(refused_name, sent), None, _explain_refusal(refused_name)
+        )
+        for refused_name in names
+    )
+    return BoundedParameters(remove_parameters(sent, names), (*result.changes, *changes))
 
 
 def _is_refused(
@@ -112,58 +123,66 @@ def _is_refused(
     return bool(as_request(parameter, spelling)) and not as_request(parameter, spelling, refused)
 
 
-def _wanted(name: str, sent: Mapping[str, object]) -> object:
+def _find_requested(name: str, sent: Mapping[str, object]) -> object:
     extra = sent.get("extra")
     return sent.get(name, extra.get(name) if isinstance(extra, Mapping) else None)
 
 
-def _refusal_of(name: str) -> str:
+def _explain_refusal(name: str) -> str:
     return f"This model doesn't accept {LABELS.get(name, f'“{name}”')}, so it isn't sent."
 
 
-def _apply(
+def _apply_rule(
     name: str, rule: Mapping[str, object], sent: dict[str, object], changes: list[Change]
 ) -> None:
-    wanted = sent.get(name)
-    value = _value(name, wanted, rule)
+    requested = sent.get(name)
+    value = _value(name, requested, rule)
     if value is None:
         sent.pop(name, None)
     else:
         sent[name] = value
-    if wanted is not None and value != wanted:
-        changes.append(Change(name, wanted, value, _reason(name, rule)))
+    if requested is not None and value != requested:
+        changes.append(Change(name, requested, value, _reason(name, rule)))
 
 
-def _value(name: str, wanted: object, rule: Mapping[str, object]) -> object:
+def _value(name: str, requested: object, rule: Mapping[str, object]) -> object:
     """Return what a rule makes of a value; None if nothing is sent."""
     if "fixed" in rule:
         return rule["fixed"]
-    least, most, allowed = rule.get("min"), rule.get("max"), rule.get("allowed")
-    if wanted is None:
+    minimum, maximum, allowed = rule.get("min"), rule.get("max"), rule.get("allowed")
+    if requested is None:
         # A maximum output bounds what a reply may cost, so it is sent in any case.
-        return most if name == "max_output_tokens" else None
-    if isinstance(wanted, int | float) and name in NUMBERS:
-        if isinstance(most, int | float) and wanted > most:
-            return most
-        return least if isinstance(least, int | float) and wanted < least else wanted
-    return wanted if not isinstance(allowed, list) else _allowed(name, wanted, allowed)
+        return maximum if name == "max_output_tokens" else None
+    if isinstance(requested, int | float) and name in NUMBER_PARAMETERS:
+        if isinstance(maximum, int | float) and requested > maximum:
+            return maximum
+        return minimum if isinstance(minimum, int | float) and requested < minimum else requested
+    return (
+        requested if not isinstance(allowed, list) else _limit_to_allowed(name, requested, allowed)
+    )
 
 
-def _allowed(name: str, wanted: object, allowed: Sequence[object]) -> object:
+def _limit_to_allowed(name: str, requested: object, allowed: Sequence[object]) -> object:
     """Return the nearest value that is allowed, or None."""
-    match name, wanted:
+    match name, requested:
         case "reasoning_effort", str():
             within = [effort for effort in EFFORTS if effort in allowed]
-            below = [one for one in within if EFFORTS.index(one) <= EFFORTS.index(wanted)]
+            below = [
+                effort for effort in within if EFFORTS.index(effort) <= EFFORTS.index(requested)
+            ]
             return next(iter([*below[::-1], *within]), None)
         case "response_format", Mapping():
-            return wanted if wanted.get("type") in allowed else None
+            return requested if requested.get("type") in allowed else None
         case "extra", Mapping():
-            return {one: value for one, value in wanted.items() if one in allowed} or None
-    return wanted
+            return {
+                extra_name: value
+                for extra_name, value in requested.items()
+                if extra_name in allowed
+            } or None
+    return requested
 
 
-def _drop(
+def _drop_from_extra(
     names: Collection[str], reason: str, sent: dict[str, object], changes: list[Change]
 ) -> None:
     """Leave names out of `extra`, which would set them in another way."""
@@ -171,9 +190,11 @@ def _drop(
     plain = set(map(plain_name, names))
     if not isinstance(extra, Mapping) or plain.isdisjoint(map(plain_name, extra)):
         return
-    dropped = [one for one in extra if plain_name(one) in plain]
-    changes += [Change(one, extra[one], None, reason) for one in dropped]
-    sent["extra"] = {one: value for one, value in extra.items() if one not in dropped}
+    dropped = [extra_name for extra_name in extra if plain_name(extra_name) in plain]
+    changes += [Change(extra_name, extra[extra_name], None, reason) for extra_name in dropped]
+    sent["extra"] = {
+        extra_name: value for extra_name, value in extra.items() if extra_name not in dropped
+    }
     if not sent["extra"]:
         del sent["extra"]
 
@@ -200,35 +221,35 @@ def _error(name: object, rule: object) -> str:
     assert isinstance(name, str)
     keys = {
         "fixed",
-        *(_BOUNDS if name in NUMBERS else ()),
-        *(["allowed"] if name in LISTED else ()),
-        *(["offered"] if name in OFFERED else ()),
+        *(_BOUNDS if name in NUMBER_PARAMETERS else ()),
+        *(["allowed"] if name in LIST_PARAMETERS else ()),
+        *(["offered"] if name in OFFERABLE_PARAMETERS else ()),
     }
     if not isinstance(rule, Mapping) or rule.keys() - keys:
         return f"A rule for {name} has {' or '.join(sorted(keys))}."
     if "fixed" in rule:
         if len(rule) > 1:
             return f"A rule for {name} that has fixed can have nothing else."
-        return "" if rule["fixed"] is None else error_of(name, rule["fixed"])
+        return "" if rule["fixed"] is None else find_error(name, rule["fixed"])
     if rule.get("offered", True) is not True:
         return f"What is offered of {name} must be true."
     return _error_of_bounds(name, rule) or _error_of_allowed(name, rule.get("allowed", []))
 
 
 def _error_of_bounds(name: str, rule: Mapping[str, object]) -> str:
-    given = [rule[key] for key in _BOUNDS if key in rule]
-    error = next(filter(None, (error_of(name, value) for value in given)), "")
-    if not error and len(given) == 2 and given[0] > given[1]:  # type: ignore[operator]
+    bounds = [rule[key] for key in _BOUNDS if key in rule]
+    error = next(filter(None, (find_error(name, value) for value in bounds)), "")
+    if not error and len(bounds) == 2 and bounds[0] > bounds[1]:  # type: ignore[operator]
         return f"The min of {name} is above its max."
     return error
 
 
 def _error_of_allowed(name: str, allowed: object) -> str:
-    known = {"reasoning_effort": EFFORTS, "response_format": FORMATS}.get(name)
+    known_values = {"reasoning_effort": EFFORTS, "response_format": FORMATS}.get(name)
     if not isinstance(allowed, list) or len(allowed) > MAX_ALLOWED:
         return f"What is allowed of {name} must be a list of up to {MAX_ALLOWED} texts."
-    if known and any(one not in known for one in allowed):
-        return f"What is allowed of {name} can be {', '.join(known)}."
-    if any(not isinstance(one, str) or error_of("extra", {one: 0}) for one in allowed):
+    if known_values and any(entry not in known_values for entry in allowed):
+        return f"What is allowed of {name} can be {', '.join(known_values)}."
+    if any(not isinstance(entry, str) or find_error("extra", {entry: 0}) for entry in allowed):
         return f"What is allowed of {name} must be names of parameters."
     return ""

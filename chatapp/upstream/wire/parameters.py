@@ -80,9 +80,9 @@ def _doubt(name: str, value: object) -> str:
         near = get_close_matches(_snake(name[:_MAX_LENGTH]), PARAMETERS, n=1, cutoff=0.7)
         suggestion = f" Did you mean “{near[0]}”?" if near else ""
         return f"“{_short(name)}” is not a known parameter.{suggestion}"
-    if value is None or kind in _kinds_of(value):
+    if value is None or kind in _find_kinds(value):
         return ""
-    return f"“{name}” should be {kind.value}, but is {_described(value)}."
+    return f"“{name}” should be {kind.value}, but is {_describe_value(value)}."
 
 
 def _snake(name: str) -> str:
@@ -90,7 +90,7 @@ def _snake(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])|[\s-]+", "_", name).lower()
 
 
-def _kinds_of(value: object) -> Iterator[Kind]:
+def _find_kinds(value: object) -> Iterator[Kind]:
     yield Kind.ANY
     match value:
         case bool():
@@ -109,7 +109,7 @@ def _kinds_of(value: object) -> Iterator[Kind]:
             yield Kind.LIST
 
 
-def _described(value: object) -> str:
+def _describe_value(value: object) -> str:
     match value:
         case str():
             return f"the text “{_short(value)}”"

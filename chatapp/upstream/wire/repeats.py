@@ -10,16 +10,16 @@ SHORT = 4  # characters: after fewer, it takes three pieces in a row and not two
 
 
 @dataclass(slots=True)
-class Repeats:
-    """What has arrived of one text. Fewer than `least` characters are repeated by chance."""
+class RepeatFilter:
+    """Drops repeats from a text. Fewer than `least` characters are repeated by chance."""
 
     least: int
     _pieces: list[str] = field(default_factory=list)
     _size: int = 0
-    _held: str = ""  # a piece that repeats everything; it counts if other text follows
+    _held_text: str = ""  # a piece that repeats everything; it counts if other text follows
     _doubtful: list[str] = field(default_factory=list)  # may be cumulative; the next one tells
 
-    def news_in(self, text: str) -> str:
+    def filter_new_text(self, text: str) -> str:
         """Return the part of a piece that does not repeat all pieces before it.
 
         Returns "" for a piece that is held back until the next one or `close`.
@@ -31,26 +31,26 @@ class Repeats:
             self._doubtful.append(text)
             return ""
         if not (len(text) >= self._size >= self.least and self._begins(text)):
-            news = self._held + text
+            news = self._held_text + text
         elif len(text) > self._size:
             news = text[self._size :]
-        elif self._held:
-            news = self._held + text
+        elif self._held_text:
+            news = self._held_text + text
         else:
-            self._held = text
+            self._held_text = text
             return ""
-        self._held = ""
+        self._held_text = ""
         self._pieces.append(news)
         self._size += len(news)
         return news
 
     def close(self) -> str:
         """Return the pieces that are held back because they may be cumulative."""
-        held, self._doubtful = "".join(self._doubtful), []
-        if held:
-            self._pieces.append(held)
-            self._size += len(held)
-        return held
+        held_text, self._doubtful = "".join(self._doubtful), []
+        if held_text:
+            self._pieces.append(held_text)
+            self._size += len(held_text)
+        return held_text
 
     def _may_be_cumulative(self, text: str) -> bool:
         before = "".join(self._pieces)
@@ -64,8 +64,8 @@ class Repeats:
         """
         last = self._doubtful[-1]
         if not (len(text) > len(last) and text.startswith(last)):
-            held, self._doubtful = "".join(self._doubtful), []
-            return held + text
+            held_text, self._doubtful = "".join(self._doubtful), []
+            return held_text + text
         if text.isdecimal() or (self._size < SHORT and len(self._doubtful) < 2):
             self._doubtful.append(text)
             return ""

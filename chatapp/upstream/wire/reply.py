@@ -23,18 +23,18 @@ from chatapp.upstream.wire.events import (
     Event,
     Failed,
     Finished,
-    ImageCame,
+    ImageReceived,
     LogprobsDelta,
     Moderated,
-    OpaqueCame,
+    OpaqueReceived,
     PieceLeftOut,
     ReasoningDelta,
     ReasoningFieldSeen,
     RefusalDelta,
     ResponseEvent,
     ResponseStarted,
-    ServiceNamed,
-    SoundCame,
+    ServiceTierReported,
+    SoundReceived,
     SourcesCited,
     SourcesCounted,
     StreamDone,
@@ -71,7 +71,7 @@ class Ending(StrEnum):
 
     @property
     def label(self) -> str:
-        """What lists call it, for example "Cut off"."""
+        """The name in lists, for example "Cut off"."""
         return _LABELS.get(self) or self.replace("_", " ").capitalize()
 
 
@@ -126,14 +126,14 @@ class Reply:
                 self.answer_parts.clear()
             case ToolCallDelta():
                 self._apply_tool_call(event)
-            case OpaqueCame():
+            case OpaqueReceived():
                 self.opaque = event.fields
             case LogprobsDelta():
                 self.logprobs += event.content
                 self.refusal_logprobs += event.refusal
-            case ImageCame():
+            case ImageReceived():
                 self.images.append(event.image)
-            case SoundCame():
+            case SoundReceived():
                 self.has_sound = True
             case _:
                 self._apply_response_event(event)
@@ -142,15 +142,15 @@ class Reply:
         match event:
             case ResponseStarted():
                 self.response_id, self.model = event.response_id, event.model
-            case ServiceNamed():
+            case ServiceTierReported():
                 self.service_tier = event.service_tier
                 self.system_fingerprint = event.system_fingerprint
             case ReasoningFieldSeen():
                 self.reasoning_field = event.name
             case Moderated():
-                known = self.moderation or Moderated()
+                earlier = self.moderation or Moderated()
                 self.moderation = Moderated(
-                    event.input or known.input, event.output or known.output
+                    event.input or earlier.input, event.output or earlier.output
                 )
             case SourcesCited():
                 if event.choice in (None, self.choice):
@@ -198,7 +198,7 @@ class Reply:
     def tool_calls(self) -> list[ToolCall]:
         """The calls in order of index; arguments are parsed once the model has finished."""
         parts = sorted(self.tool_call_parts.values(), key=lambda part: part.index)
-        return unique_ids([part.joined(bool(self.finish_reason)) for part in parts])
+        return unique_ids([part.build_call(bool(self.finish_reason)) for part in parts])
 
     @property
     def wants_tools(self) -> bool:
@@ -219,7 +219,7 @@ class Reply:
         if not self.finish_reason:
             nothing = self.is_done and not self.has_arrived
             return Ending.NO_ANSWER if nothing else Ending.CUT_OFF
-        word = finish_reasons.plain(self.finish_reason)
+        word = finish_reasons.normalise(self.finish_reason)
         if word in finish_reasons.LENGTH:
             return Ending.LENGTH
         if word in finish_reasons.FILTERED:
@@ -256,7 +256,7 @@ class Reply:
     def _apply_finish(self, event: Finished) -> None:
         """Apply a finish; an unknown `finish_reason` makes the reply a failure."""
         self.finish_reason = event.finish_reason
-        word = finish_reasons.plain(event.finish_reason)
+        word = finish_reasons.normalise(event.finish_reason)
         if word and word not in finish_reasons.KNOWN and self.error is None:
             self.error = UpstreamError(
                 ErrorKind.FINISH_REASON, event.native, code=event.finish_reason
@@ -271,6 +271,8 @@ class Reply:
 
     def _apply_sources(self, sources: Iterable[Source]) -> None:
         for source in sources:
-            known = self.sources.get(source.url)
-            if known or len(self.sources) < MAX_SOURCES:
-                self.sources[source.url] = source if source.title or not known else known
+            known_source = self.sources.get(source.url)
+            if known_source or len(self.sources) < MAX_SOURCES:
+                self.sources[source.url] = (
+                    source if source.title or not known_source else known_source
+                )

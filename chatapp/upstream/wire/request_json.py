@@ -19,12 +19,12 @@ def json_pieces(body: Mapping[str, object]) -> Sequence[bytes]:
         images.append(part.json)
         return mark
 
-    texts = _encoded(body, hold_place, images).split(f'"{mark}"'.encode())
+    texts = _encode_body(body, hold_place, images).split(f'"{mark}"'.encode())
     between = zip(images, texts[1:], strict=True)
     return [texts[0], *(piece for pair in between for piece in pair)]
 
 
-def _encoded(
+def _encode_body(
     body: Mapping[str, object], hold_place: Callable[[EncodedPart], str], images: list[bytes]
 ) -> bytes:
     try:

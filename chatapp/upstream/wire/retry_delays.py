@@ -63,8 +63,8 @@ def _named_delays(content: object, depth: int) -> Iterable[float]:
 
 
 def _delays_in_messages(content: object, depth: int) -> Iterable[float]:
-    if isinstance(content, str) and (found := _SENTENCE.search(content[:_MESSAGE_LENGTH])):
-        number, unit = found.groups()
+    if isinstance(content, str) and (match := _SENTENCE.search(content[:_MESSAGE_LENGTH])):
+        number, unit = match.groups()
         delay = _seconds(f"{number}{_UNITS.get(unit.lower(), unit.lower())}", is_ms=False)
         if delay is not None:
             yield delay
@@ -88,9 +88,9 @@ def _seconds(value: object, *, is_ms: bool) -> float | None:
     text = value.strip().lower() if isinstance(value, str) else ""
     if _NUMBER.fullmatch(text):
         return float(text) / 1000 if is_ms else float(text)
-    found = _DURATION.fullmatch(text)
-    if not text or not found:
+    match = _DURATION.fullmatch(text)
+    if not text or not match:
         return None
-    hours, minutes, seconds, unit = found.groups()
-    rest = float(seconds or 0) / (1000 if unit == "ms" else 1)
-    return int(hours or 0) * 3600 + int(minutes or 0) * 60 + rest
+    hours, minutes, seconds, unit = match.groups()
+    remaining_seconds = float(seconds or 0) / (1000 if unit == "ms" else 1)
+    return int(hours or 0) * 3600 + int(minutes or 0) * 60 + remaining_seconds

@@ -40,9 +40,9 @@ class SourceReader:
         if not content or content == self._last:
             return []
         self._last = content
-        found = []
-        for url, title in _listed(content):
-            source = source_of(url, title)
+        new_sources = []
+        for url, title in _find_links(content):
+            source = parse_source(url, title)
             known_title = self._titles.get(source.url) if source else None
             if source and (known_title or known_title == source.title):
                 continue
@@ -50,11 +50,11 @@ class SourceReader:
                 left_out.append("source")
             else:
                 self._titles[source.url] = source.title
-                found.append(source)
-        return found
+                new_sources.append(source)
+        return new_sources
 
 
-def source_of(url: object, title: object = "") -> Source | None:
+def parse_source(url: object, title: object = "") -> Source | None:
     """Return the source, or None if its link is not safe to show."""
     if not isinstance(url, str) or len(url) > _MAX_URL_LENGTH:
         return None
@@ -69,7 +69,7 @@ def source_of(url: object, title: object = "") -> Source | None:
     return Source(url, clean(title, _MAX_TITLE_LENGTH) if isinstance(title, str) else "")
 
 
-def _listed(content: object) -> Iterator[tuple[object, object]]:
+def _find_links(content: object) -> Iterator[tuple[object, object]]:
     for item in content[:_MAX_LISTED] if isinstance(content, list) else [content]:
         if not isinstance(item, dict):
             yield item, ""

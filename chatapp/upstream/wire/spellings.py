@@ -1,4 +1,4 @@
-"""How upstreams spell the parameters for which there is no common form: one `Spelling` value each.
+"""Spellings of the parameters for which there is no common form: one `Spelling` per upstream.
 
 Sources, read in November 2026: OpenAI refuses `max_tokens` for its reasoning models, while Mistral
 (422), Ollama and LM Studio don't know `max_completion_tokens`; OpenRouter's `reasoning`
@@ -28,13 +28,13 @@ class Spelling:
     searches_with_tools: bool = False  # every model that calls tools can search
 
 
-COMMON = Spelling()
-OF_OPENAI = Spelling(output=(MAX_COMPLETION_TOKENS, MAX_TOKENS))
-OF_OPENROUTER = Spelling(
+COMMON_SPELLING = Spelling()
+OPENAI_SPELLING = Spelling(output=(MAX_COMPLETION_TOKENS, MAX_TOKENS))
+OPENROUTER_SPELLING = Spelling(
     effort=("reasoning", "effort"),
     web_search={"tools": [{"type": "openrouter:web_search"}]},
     searches_with_tools=True,
 )
-OF_MISTRAL = Spelling(output=(MAX_TOKENS,), seed="random_seed")
-OF_THINKING_TYPE = Spelling(no_effort={"thinking": {"type": "disabled"}})
-OF_DASHSCOPE = Spelling(web_search={"enable_search": True})
+MISTRAL_SPELLING = Spelling(output=(MAX_TOKENS,), seed="random_seed")
+THINKING_TYPE_SPELLING = Spelling(no_effort={"thinking": {"type": "disabled"}})
+DASHSCOPE_SPELLING = Spelling(web_search={"enable_search": True})

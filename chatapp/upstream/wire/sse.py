@@ -110,7 +110,7 @@ class Decoder:
         lines = data.splitlines()  # on bytes this splits at CR, LF and CRLF only
         last = data[-1]
         self._skip_lf = last == 0x0D
-        rest = b"" if last == 0x0A or last == 0x0D else lines.pop()
+        unfinished_line = b"" if last == 0x0A or last == 0x0D else lines.pop()
         if lines:
             if self.unfinished:
                 lines[0] = b"".join((*self.unfinished, lines[0]))
@@ -119,9 +119,9 @@ class Decoder:
             if self._at_start:
                 lines[0] = lines[0].removeprefix(_BOM)
                 self._at_start = False
-        if rest:
-            self.unfinished.append(rest)
-            self._unfinished_size += len(rest)
+        if unfinished_line:
+            self.unfinished.append(unfinished_line)
+            self._unfinished_size += len(unfinished_line)
         return lines
 
     def _raise_limit(self, line: bytes, events: list[ServerSentEvent]) -> None:

@@ -14,18 +14,18 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 class SurrogateJoiner:
     """Joins split pairs within one text. A half without its other half becomes U+FFFD."""
 
-    _held: str = ""
+    _held_half: str = ""
 
     def receive_text(self, text: str) -> str:
         """Return the text that can be encoded, and hold back a half at its end."""
-        if not self._held and (text.isascii() or not _SURROGATE.search(text)):
+        if not self._held_half and (text.isascii() or not _SURROGATE.search(text)):
             return text
-        text, self._held = self._held + text, ""
+        text, self._held_half = self._held_half + text, ""
         if "\ud800" <= text[-1:] <= "\udbff":
-            text, self._held = text[:-1], text[-1]
+            text, self._held_half = text[:-1], text[-1]
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
     def close(self) -> str:
         """Return U+FFFD if a half is still held back."""
-        held, self._held = self._held, ""
-        return "\ufffd" if held else ""
+        held_half, self._held_half = self._held_half, ""
+        return "\ufffd" if held_half else ""

@@ -52,14 +52,14 @@ class TextCalls:
     """Splits a text, holding back only markup, or what may be its beginning."""
 
     _line: str = ""  # the beginning of the current line
-    _held: str = ""  # its end, not passed on yet
+    _held_text: str = ""  # its end, not passed on yet
     _fence: str = ""  # that the line is in
     _markup: str = ""
     _closing: str = ""
 
     def passes(self, text: str) -> bool:
         """Return whether the text is sure to be no markup, and need not be received."""
-        if self._closing or self._held or "<" in text or "\n" in text:
+        if self._closing or self._held_text or "<" in text or "\n" in text:
             return False
         if len(self._line) <= _LONGEST_OPENING:
             self._line += text[:_LONGEST_OPENING]
@@ -70,15 +70,15 @@ class TextCalls:
         passed: list[str] = []
         while text:
             if self._closing:
-                found, text = self._read_markup(text)
-                yield from found
+                pieces, text = self._read_markup(text)
+                yield from pieces
                 continue
             piece, newline, text = text.partition("\n")
             passed.append(self._read_line(piece))
             if self._closing:
                 text = newline + text
             elif newline:
-                passed += [self._held, newline]
+                passed += [self._held_text, newline]
                 self._end_line()
         if words := "".join(passed):
             yield words
@@ -86,14 +86,14 @@ class TextCalls:
     def close(self) -> Iterator[str | Markup]:
         """Yield what was held back. Markup may lack its end."""
         if self._closing:
-            yield _read(self._markup)
-        elif self._held:
-            yield self._held
-        self._markup = self._closing = self._held = ""
+            yield _parse_markup(self._markup)
+        elif self._held_text:
+            yield self._held_text
+        self._markup = self._closing = self._held_text = ""
 
     def _read_line(self, piece: str) -> str:
         """Take the next piece of a line; return what can be passed on."""
-        text, self._held = self._held + piece, ""
+        text, self._held_text = self._held_text + piece, ""
         line = self._line + piece if len(self._line) <= _LONGEST_OPENING else self._line
         self._line = line[: _LONGEST_OPENING + 1]
         start = line.lstrip()
@@ -104,7 +104,7 @@ class TextCalls:
                 self._markup, self._closing = start, closing
                 return text[: len(text) - len(start)]
         if start and any(opening.startswith(start) for opening in _CLOSINGS):
-            self._held = start
+            self._held_text = start
             return text[: len(text) - len(start)]
         return text
 
@@ -114,7 +114,7 @@ class TextCalls:
             self._fence = start[:3]
         elif self._fence and start.startswith(self._fence):
             self._fence = ""
-        self._line = self._held = ""
+        self._line = self._held_text = ""
 
     def _read_markup(self, text: str) -> tuple[list[str | Markup], str]:
         """Take the next text of markup; return what has ended with it, and the rest."""
@@ -125,12 +125,12 @@ class TextCalls:
                 return [], ""
             end = len(self._markup)
         end += len(self._closing)
-        markup, rest = self._markup[:end], self._markup[end:]
+        markup, remainder = self._markup[:end], self._markup[end:]
         self._markup = self._closing = ""
-        return [_read(markup)], rest
+        return [_parse_markup(markup)], remainder
 
 
-def _read(markup: str) -> Markup:
+def _parse_markup(markup: str) -> Markup:
     try:
         return Markup(markup, tuple(_calls_in(markup)))
     except (ValueError, RecursionError):
@@ -140,8 +140,8 @@ def _read(markup: str) -> Markup:
 def _calls_in(markup: str) -> Iterator[TextCall]:
     if not markup.startswith("<tool_call>"):
         for name, content in _INVOKE.findall(markup):
-            found = _DSML_PARAMETER.findall(content)
-            yield _call(name, {key: _value(text, kind == "true") for key, kind, text in found})
+            parameters = _DSML_PARAMETER.findall(content)
+            yield _call(name, {key: _value(text, kind == "true") for key, kind, text in parameters})
         return
     content = markup.removeprefix("<tool_call>").strip().removesuffix("</tool_call>").strip()
     if content.startswith("<function="):

@@ -31,56 +31,56 @@ class ImageText:
 class TextImages:
     """Splits a text, holding back only what belongs to a picture, or may."""
 
-    _held: str = ""
+    _held_text: str = ""
     _url: list[str] | None = None  # of a picture that is still arriving
     _size: int = 0
     is_holding: bool = field(default=False)
 
     def receive_text(self, text: str) -> Iterator[str | ImageText]:
         """Yield the text without pictures, and the pictures, in order."""
-        text, self._held = self._held + text, ""
+        text, self._held_text = self._held_text + text, ""
         while text:
             if self._url is not None:
                 part, end, text = text.partition(")")
-                self._take(part)
+                self._add_url_part(part)
                 if end:
-                    yield self._ended(is_whole=True)
+                    yield self._end_image(is_whole=True)
             elif start := _START.search(text):
                 if before := text[: start.start()]:
                     yield before
                 self._url, self._size = [start["head"].lower()], 0
                 text = text[start.end() :]
             else:
-                kept = len(text) - _undecided(text)
-                self._held = text[kept:]
-                if text[:kept]:
-                    yield text[:kept]
+                safe_length = len(text) - _count_undecided(text)
+                self._held_text = text[safe_length:]
+                if text[:safe_length]:
+                    yield text[:safe_length]
                 break
-        self.is_holding = bool(self._held) or self._url is not None
+        self.is_holding = bool(self._held_text) or self._url is not None
 
     def close(self) -> Iterator[str | ImageText]:
         """Yield what was held back."""
         if self._url is not None:
-            yield self._ended(is_whole=False)
-        if self._held:
-            yield self._held
-        self._held, self.is_holding = "", False
+            yield self._end_image(is_whole=False)
+        if self._held_text:
+            yield self._held_text
+        self._held_text, self.is_holding = "", False
 
-    def _take(self, part: str) -> None:
+    def _add_url_part(self, part: str) -> None:
         self._size += len(part)
         if self._url is not None and self._size <= _LONGEST:
             self._url.append(part)
 
-    def _ended(self, *, is_whole: bool) -> ImageText:
+    def _end_image(self, *, is_whole: bool) -> ImageText:
         url, self._url = self._url or [], None
         return ImageText("".join(url) if is_whole and self._size <= _LONGEST else None)
 
 
-def _undecided(text: str) -> int:
+def _count_undecided(text: str) -> int:
     """Return how many characters at the end may begin a picture."""
-    found = _BEGINNING.search(text, max(0, len(text) - 240))
-    if found is None:
+    match = _BEGINNING.search(text, max(0, len(text) - 240))
+    if match is None:
         return 0
-    head = (found["head"] or "").lower()
-    is_possible = any(one.startswith(head) for one in _HEADS)
-    return len(text) - found.start() if is_possible else 0
+    head = (match["head"] or "").lower()
+    is_possible = any(known_head.startswith(head) for known_head in _HEADS)
+    return len(text) - match.start() if is_possible else 0

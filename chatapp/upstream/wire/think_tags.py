@@ -51,7 +51,7 @@ class Splitter:
 
     choice: int = 0
     _region: type[ReasoningDelta] | type[AnswerDelta] | None = None  # None: not known yet
-    _held: str = ""
+    _held_text: str = ""
     _closing_tag: str = ""  # while inside the reasoning
     _skip_space: bool = False  # right after a tag
     _may_be_reasoning: bool = True  # no tag yet, so a closing one may still come
@@ -79,14 +79,14 @@ class Splitter:
         if self._region is AnswerDelta and not self._skip_space:  # the hot path
             if not self._may_be_reasoning:
                 return [AnswerDelta(text, choice=self.choice)]
-            if not self._held and _OPENS.isdisjoint(text):
+            if not self._held_text and _OPENS.isdisjoint(text):
                 self._last = text[-1]
                 return [AnswerDelta(text, choice=self.choice)]
         if self._harmony:
             return [*self._harmony.receive_text(text)]
         events: list[ContentEvent] = []
-        text = self._held + text
-        self._held = ""
+        text = self._held_text + text
+        self._held_text = ""
         if self._region is None:
             text = self._read_after_field(text) if self._follows_field else self._read_opening(text)
         if self._harmony:
@@ -95,7 +95,7 @@ class Splitter:
             text = self._read_reasoning(text, events)
         if self._region is AnswerDelta and self._may_be_reasoning:
             text = self._find_first_tag(text, events)
-        if self._region is AnswerDelta and (text := self._trimmed(text)):
+        if self._region is AnswerDelta and (text := self._trim_space(text)):
             events.append(AnswerDelta(text, choice=self.choice))
         return events
 
@@ -103,19 +103,19 @@ class Splitter:
         """Return the text held back as a possible tag. Text after this is answer."""
         if self._harmony:
             return [*self._harmony.close()]
-        held, region = self._held, self._region or AnswerDelta
-        self._held, self._skip_space, self._region = "", False, AnswerDelta
+        held_text, region = self._held_text, self._region or AnswerDelta
+        self._held_text, self._skip_space, self._region = "", False, AnswerDelta
         self._may_be_reasoning = False
-        return [region(held, choice=self.choice)] if held else []
+        return [region(held_text, choice=self.choice)] if held_text else []
 
-    def reasoning_came(self) -> list[ContentEvent]:
+    def flush_for_reasoning_field(self) -> list[ContentEvent]:
         """Return what was held back, because reasoning came in its own field."""
         events: list[ContentEvent] = []
         if self._region is ReasoningDelta:
             events = self.close()
-        elif self._region or self._held.strip():
+        elif self._region or self._held_text.strip():
             return self.close()
-        self._held, self._region = "", None
+        self._held_text, self._region = "", None
         self._follows_field, self._may_be_reasoning = True, False
         return events
 
@@ -128,7 +128,7 @@ class Splitter:
                 self._region, self._skip_space = AnswerDelta, True
                 return start.partition(closing_tag)[2]
         if any(tags.startswith(compact) for tags in _LEFTOVERS) and len(text) < _MAX_SPACE:
-            self._held = text
+            self._held_text = text
         else:
             self._region = AnswerDelta
         return text
@@ -150,42 +150,42 @@ class Splitter:
                 self._may_be_reasoning = False
                 return start.removeprefix(tag)
         if any(tag.startswith(start) for tag in (*_CLOSING_TAGS, *harmony.STARTS)):
-            self._held = text
+            self._held_text = text
         else:
             self._region = AnswerDelta
         return text
 
     def _read_reasoning(self, text: str, events: list[ContentEvent]) -> str:
         """Add the reasoning up to the closing tag and return what follows the tag."""
-        reasoning, tag, rest = text.partition(self._closing_tag)
+        reasoning, tag, remainder = text.partition(self._closing_tag)
         if not tag:
-            kept = len(text) - _overlap(text, self._closing_tag)
-            reasoning, self._held = text[:kept], text[kept:]
-        if reasoning := self._trimmed(reasoning):
+            safe_length = len(text) - _overlap(text, self._closing_tag)
+            reasoning, self._held_text = text[:safe_length], text[safe_length:]
+        if reasoning := self._trim_space(reasoning):
             events.append(ReasoningDelta(reasoning, choice=self.choice))
         if tag:
             self._region = AnswerDelta
             self._skip_space = True
-        return rest
+        return remainder
 
     def _find_first_tag(self, text: str, events: list[ContentEvent]) -> str:
         """Look for the first tag in the answer; return the text that counts as answer for now."""
-        if not (found := _FIRST_TAG.search(text)):
-            kept = len(text) - max(_overlap(text, tag) for tag in _ALL_TAGS)
-            text, self._held = text[:kept], text[kept:]
+        if not (match := _FIRST_TAG.search(text)):
+            safe_length = len(text) - max(_overlap(text, tag) for tag in _ALL_TAGS)
+            text, self._held_text = text[:safe_length], text[safe_length:]
             self._last = text[-1:] or self._last
             return text
         self._may_be_reasoning = False
-        before, tag = text[: found.start()], found[0]
+        before, tag = text[: match.start()], match[0]
         if tag in _CLOSING_TAGS or (before[-1:] or self._last) == "`":
             return text
         if before:
             events.append(AnswerDelta(before, choice=self.choice))
         events.append(AnswerWasReasoning(choice=self.choice))
         self._skip_space = True
-        return text[found.end() :]
+        return text[match.end() :]
 
-    def _trimmed(self, text: str) -> str:
+    def _trim_space(self, text: str) -> str:
         if self._skip_space and (text := text.lstrip()):
             self._skip_space = False
         return text

@@ -15,7 +15,7 @@ from chatapp.upstream.wire.chunks import Delta, FunctionPart, ToolCallPart
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError, UpstreamFailed, clean, clean_id
 from chatapp.upstream.wire.events import ToolCallDelta
 from chatapp.upstream.wire.json_objects import objects_in
-from chatapp.upstream.wire.opaque import size_of
+from chatapp.upstream.wire.opaque import measure_json
 from chatapp.upstream.wire.surrogates import SurrogateJoiner
 
 MAX_TOOL_CALLS = 128
@@ -57,13 +57,13 @@ class ToolCallParts:
         if delta.arguments:
             self.arguments.append(delta.arguments)
 
-    def joined(self, has_finished: bool) -> ToolCall:
+    def build_call(self, has_finished: bool) -> ToolCall:
         """Return the call so far; arguments are parsed only if the model `has_finished`."""
         arguments = "".join(self.arguments)
-        parsed, problem = parsed_arguments(arguments) if has_finished else (None, "")
-        if problem and (repaired := _repaired(arguments, self.arguments[-1])):
+        parsed, problem = parse_arguments(arguments) if has_finished else (None, "")
+        if problem and (repaired := _repair_arguments(arguments, self.arguments[-1])):
             arguments = repaired
-            parsed, problem = parsed_arguments(arguments)
+            parsed, problem = parse_arguments(arguments)
         call_id = self.id or f"call_{self.index}"
         return ToolCall(self.index, call_id, self.name, arguments, parsed, problem, self.extras)
 
@@ -96,32 +96,32 @@ class FragmentReader:
 
     def _fragment(self, part: ToolCallPart, left_out: list[str]) -> ToolCallDelta:
         function = part.function or FunctionPart()
-        call = self._call_of(part, function.name or "")
-        call.id, call.name = part.id or call.id, call.joined_name(function.name or "")
+        call = self._find_call(part, function.name or "")
+        call.id, call.name = part.id or call.id, call.extend_name(function.name or "")
         arguments = call.text.receive_text(function.arguments_text())
         call.has_arguments = call.has_arguments or bool(arguments)
-        extras = _extras_of(part, left_out)
-        if within := _extras_of(function, left_out):
+        extras = _read_extras(part, left_out)
+        if within := _read_extras(function, left_out):
             extras["function"] = within
         named = FunctionPart(call.name if function.name else "", arguments)
         return self._event(call.position, part.id or "", named, extras)
 
-    def _call_of(self, part: ToolCallPart, name: str) -> "_StartedCall":
+    def _find_call(self, part: ToolCallPart, name: str) -> "_StartedCall":
         if part.index is None:
-            return self._unnumbered(part.id or "", name) or self._new(None)
+            return self._find_continued_call(part.id or "", name) or self._add_call(None)
         if not 0 <= part.index < MAX_TOOL_CALLS:
             raise _out_of_range(part.index)
-        known = self._by_index.get(part.index)
-        if known is None:
+        call = self._by_index.get(part.index)
+        if call is None:
             # Without a name it continues a call whose index counts up with each fragment.
-            rest_of = None if name else self._unnumbered(part.id or "", name)
-            known = rest_of or self._new(part.index)
-        elif known.is_another(part.id or "", name):
-            known = self._new(None)
-        self._by_index[part.index] = known
-        return known
+            continued_call = None if name else self._find_continued_call(part.id or "", name)
+            call = continued_call or self._add_call(part.index)
+        elif call.is_another(part.id or "", name):
+            call = self._add_call(None)
+        self._by_index[part.index] = call
+        return call
 
-    def _unnumbered(self, call_id: str, name: str) -> "_StartedCall | None":
+    def _find_continued_call(self, call_id: str, name: str) -> "_StartedCall | None":
         """Return the call that a fragment without an index continues; None if it begins one.
 
         A new id, or a name without an id, begins a call.
@@ -130,7 +130,7 @@ class FragmentReader:
             return next((call for call in self._calls if call.id == call_id), None)
         return self._calls[-1] if self._calls and not name else None
 
-    def _new(self, index: int | None) -> "_StartedCall":
+    def _add_call(self, index: int | None) -> "_StartedCall":
         """Add a call at its index, or after all others."""
         taken = {call.position for call in self._calls}
         if index is None or index in taken:
@@ -167,7 +167,7 @@ class _StartedCall:
     has_arguments: bool = False
     text: SurrogateJoiner = field(default_factory=SurrogateJoiner)  # of the arguments
 
-    def joined_name(self, name: str) -> str:
+    def extend_name(self, name: str) -> str:
         """Return the name extended by a piece, or replaced if `name` repeats all of it."""
         return name if name.startswith(self.name) else self.name + name
 
@@ -195,27 +195,27 @@ def unique_ids(calls: Sequence[ToolCall]) -> list[ToolCall]:
     return unique
 
 
-def _repaired(arguments: str, last: str) -> str:
+def _repair_arguments(arguments: str, last: str) -> str:
     """Return the object that invalid arguments most likely mean, or "".
 
     Some servers start with an empty object, repeat the whole object, or send the arguments so far
     with each fragment.
     """
     if objects := objects_in(arguments, MAX_REPEATED):
-        different = {text for found, text in objects if found} or {"{}"}
+        different = {text for parsed, text in objects if parsed} or {"{}"}
         return different.pop() if len(different) == 1 else ""
-    is_whole = last.lstrip().startswith("{") and not parsed_arguments(last)[1]
+    is_whole = last.lstrip().startswith("{") and not parse_arguments(last)[1]
     return last if is_whole else ""
 
 
-def _extras_of(part: ToolCallPart | FunctionPart, left_out: list[str]) -> dict[str, object]:
+def _read_extras(part: ToolCallPart | FunctionPart, left_out: list[str]) -> dict[str, object]:
     """Return the extra fields to send back with a call; leave out those that are too large."""
     extras = {}
     for name in _EXTRAS:
         value = getattr(part, name, None)
         if not value:
             continue
-        size = size_of(value) if isinstance(value, dict | str) else None
+        size = measure_json(value) if isinstance(value, dict | str) else None
         if size is None or size > _MAX_EXTRA_BYTES:
             left_out.append(name)
         else:
@@ -228,7 +228,7 @@ def _out_of_range(index: int) -> UpstreamFailed:
     return UpstreamFailed(UpstreamError(ErrorKind.OUT_OF_RANGE, message))
 
 
-def parsed_arguments(arguments: str) -> tuple[Mapping[str, Any] | None, str]:
+def parse_arguments(arguments: str) -> tuple[Mapping[str, Any] | None, str]:
     """Parse arguments, or say what is wrong with them; "" and "null" mean no arguments."""
     if arguments.strip() in ("", "null"):
         return {}, ""

@@ -19,12 +19,12 @@ def without_keywords(tool: Mapping[str, object]) -> dict[str, object]:
     function = tool.get("function")
     if not isinstance(function, Mapping) or "parameters" not in function:
         return dict(tool)
-    return {**tool, "function": {**function, "parameters": _reduced(function["parameters"])}}
+    return {**tool, "function": {**function, "parameters": _reduce_schema(function["parameters"])}}
 
 
-def _reduced(schema: Any) -> Any:
+def _reduce_schema(schema: Any) -> Any:
     if isinstance(schema, list):
-        return [_reduced(one) for one in schema]
+        return [_reduce_schema(member) for member in schema]
     if not isinstance(schema, Mapping):
         return schema
     return {name: _member(name, value) for name, value in schema.items() if name not in KEYWORDS}
@@ -35,5 +35,5 @@ def _member(name: str, value: Any) -> Any:
     if name in _DATA:
         return value
     if name in _NAMED_SCHEMAS and isinstance(value, Mapping):
-        return {each: _reduced(schema) for each, schema in value.items()}
-    return _reduced(value)
+        return {key: _reduce_schema(schema) for key, schema in value.items()}
+    return _reduce_schema(value)

@@ -35,8 +35,8 @@ class Unpacker:
 
     coding: str
     _unpack: _Decompressor = field(init=False)
-    _packed: int = 0
-    _unpacked: int = 0
+    _packed_bytes: int = 0
+    _unpacked_bytes: int = 0
     _between: bytes = b""  # possibly the first half of a gzip magic number
 
     def __post_init__(self) -> None:
@@ -47,7 +47,7 @@ class Unpacker:
 
     def receive_data(self, data: bytes) -> Iterator[bytes]:
         """Yield the decompressed `data`, piece by piece."""
-        self._packed += len(data)
+        self._packed_bytes += len(data)
         data = self._between + data
         self._between = b""
         while data or not self._unpack.eof:
@@ -58,8 +58,8 @@ class Unpacker:
             except zlib.error as error:
                 message = f"sent a compressed body that can't be decompressed: {error}"
                 raise UpstreamFailed(UpstreamError(ErrorKind.MALFORMED, message)) from error
-            self._unpacked += len(piece)
-            if self._unpacked > ALLOWANCE + MAX_RATIO * self._packed:
+            self._unpacked_bytes += len(piece)
+            if self._unpacked_bytes > ALLOWANCE + MAX_RATIO * self._packed_bytes:
                 message = f"sent a body that decompresses to over {MAX_RATIO} times its size"
                 raise UpstreamFailed(UpstreamError(ErrorKind.TOO_LARGE, message))
             if piece:

@@ -72,7 +72,7 @@ class Usage(msgspec.Struct, gc=False):
     def sources(self) -> int:
         return _count(self.num_sources_used) or 0
 
-    def counted(self) -> TokenUsage | None:
+    def count_tokens(self) -> TokenUsage | None:
         """Return the usage, or None if a main count is neither given nor derivable."""
         prompt_details = self.prompt_tokens_details or self.input_tokens_details or PromptDetails()
         details = (
@@ -133,13 +133,13 @@ class Usage(msgspec.Struct, gc=False):
             completion = _count(total - prompt)
         if prompt is None or completion is None:
             return None
-        rest = None if total is None else total - prompt - completion
-        held = cached + written
-        if held and (rest == held or (rest is None and excludes_cache)):
-            prompt += held  # Anthropic counts cached tokens separately
-        elif rest and rest > 0:
-            completion += rest
-        elif rest is None and reasoning > completion:
+        uncounted = None if total is None else total - prompt - completion
+        cache_tokens = cached + written
+        if cache_tokens and (uncounted == cache_tokens or (uncounted is None and excludes_cache)):
+            prompt += cache_tokens  # Anthropic counts cached tokens separately
+        elif uncounted and uncounted > 0:
+            completion += uncounted
+        elif uncounted is None and reasoning > completion:
             completion += reasoning
         return prompt, completion, prompt + completion if total is None else total
 
@@ -152,8 +152,8 @@ class Usage(msgspec.Struct, gc=False):
         if (ticks := _money(self.cost_in_usd_ticks)) is not None:
             return _nano(ticks * _NANO_PER_TICK)
         within = self.cost.get("total_cost") if isinstance(self.cost, dict) else self.cost
-        costs = [_money(one) for one in (within, self.total_cost, self.estimated_cost)]
-        cost = next((one for one in costs if one is not None), None)
+        costs = [_money(amount) for amount in (within, self.total_cost, self.estimated_cost)]
+        cost = next((amount for amount in costs if amount is not None), None)
         if cost is None:
             return None
         details = self.cost_details if isinstance(self.cost_details, dict) else {}
@@ -162,15 +162,15 @@ class Usage(msgspec.Struct, gc=False):
         return _nano((cost + provider_cost if is_separate else cost) * _NANO)
 
 
-def merged(before: TokenUsage | None, now: TokenUsage) -> TokenUsage:
+def merge_usage(before: TokenUsage | None, now: TokenUsage) -> TokenUsage:
     """Merge a report into an earlier one; a zero or missing count keeps the earlier count."""
     if before is None:
         return now
     names = TokenUsage.__dataclass_fields__
-    kept = {name: getattr(now, name) or getattr(before, name) for name in names}
+    counts = {name: getattr(now, name) or getattr(before, name) for name in names}
     if not (now.prompt_tokens and now.completion_tokens):
-        kept["total_tokens"] = kept["prompt_tokens"] + kept["completion_tokens"]
-    return TokenUsage(**kept)
+        counts["total_tokens"] = counts["prompt_tokens"] + counts["completion_tokens"]
+    return TokenUsage(**counts)
 
 
 def _count(value: object) -> int | None:
@@ -189,13 +189,15 @@ def _first(value: object, otherwise: object) -> int | None:
 def _calls_in(value: object, depth: int = 2) -> int:
     """Return a count, or the sum of the counts in an object of them."""
     if isinstance(value, dict) and depth:
-        return min(sum(_calls_in(one, depth - 1) for one in value.values()), _MAX_COUNT)
+        return min(sum(_calls_in(member, depth - 1) for member in value.values()), _MAX_COUNT)
     return _count(value) or 0
 
 
 def _largest(*values: object) -> int | None:
     """Return the largest of one count under several names, some of which may be zero."""
-    return max((count for one in values if (count := _count(one)) is not None), default=None)
+    return max(
+        (count for candidate in values if (count := _count(candidate)) is not None), default=None
+    )
 
 
 def _money(value: object) -> Decimal | None:

@@ -1,4 +1,4 @@
-"""What the form of parameters shows is what it saves, whatever the values."""
+"""The form of parameters saves what it shows, whatever the values."""
 
 import json
 from typing import Any
@@ -9,8 +9,8 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from chatapp.library.presets.parameter_form import ParameterForm
-from chatapp.upstream.wire.chat_parameters import EFFORTS, InvalidParameters, checked
-from tests.support.page import parse, submitted
+from chatapp.upstream.wire.chat_parameters import EFFORTS, InvalidParameters, clean_parameters
+from tests.support.page import collect_fields, parse
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
 LINES = st.text(st.sampled_from('a \\nrt\n\r\t\u2028\u200b"<&'), min_size=1, max_size=10)
@@ -41,12 +41,12 @@ PARAMETERS = st.fixed_dictionaries(
 )
 
 
-def saved(system_prompt: str, parameters: dict[str, Any]) -> tuple[str, Any]:
+def save_unchanged(system_prompt: str, parameters: dict[str, Any]) -> tuple[str, Any]:
     """Return what is saved by a form that shows these, if nothing is changed in it."""
-    shown = {"form": ParameterForm.of(system_prompt, parameters), "composer": False}
-    page = render_to_string("library/presets/_parameters.html", shown)
+    context = {"form": ParameterForm.of(system_prompt, parameters), "composer": False}
+    page = render_to_string("library/presets/_parameters.html", context)
     posted = QueryDict(mutable=True)
-    for name, values in submitted(parse(page)).items():
+    for name, values in collect_fields(parse(page)).items():
         posted.setlist(name, [value.replace("\n", "\r\n") for value in values])
     form = ParameterForm(posted)
     assert form.is_valid(), form.errors
@@ -56,13 +56,13 @@ def saved(system_prompt: str, parameters: dict[str, Any]) -> tuple[str, Any]:
 @given(st.text("a\n ", max_size=5).map(lambda text: text + "."), PARAMETERS)
 def test_parameters_stay_as_they_are(system_prompt: str, parameters: dict[str, Any]) -> None:
     try:
-        parameters = checked(parameters)
+        parameters = clean_parameters(parameters)
     except InvalidParameters:
         reject()
-    assert saved(system_prompt, parameters) == (system_prompt, parameters)
+    assert save_unchanged(system_prompt, parameters) == (system_prompt, parameters)
 
 
 def test_json_near_the_limit_is_not_indented() -> None:
     extra = {"a": [0] * 6000}
     assert len(json.dumps(extra)) < 20_000 < len(json.dumps(extra, indent=2))
-    assert saved("", {"extra": extra}) == ("", {"extra": extra})
+    assert save_unchanged("", {"extra": extra}) == ("", {"extra": extra})

@@ -1,4 +1,4 @@
-"""What Alice exports, Bob can import, and a stranger's file does no harm."""
+"""Bob can import what Alice exports, and a stranger's file does no harm."""
 
 import json
 from typing import Any
@@ -13,7 +13,7 @@ from chatapp.models.library.presets import MAX_PRESETS
 pytestmark = pytest.mark.django_db
 
 
-def imported(client: Client, content: Any) -> str:
+def import_presets(client: Client, content: Any) -> str:
     data = content if isinstance(content, bytes) else json.dumps(content).encode()
     file = SimpleUploadedFile("presets.json", data, "application/json")
     answer = client.post("/presets/import/", {"file": file}, follow=True)
@@ -22,7 +22,7 @@ def imported(client: Client, content: Any) -> str:
 
 
 def contents(user: User) -> list[dict[str, Any]]:
-    return [one.content for one in Preset.objects.owned_by(user)]
+    return [preset.content for preset in Preset.objects.owned_by(user)]
 
 
 def test_an_export_is_imported_as_it_was(
@@ -37,15 +37,15 @@ def test_an_export_is_imported_as_it_was(
     )
     answer = alices.get("/presets/export/")
     assert 'filename="presets-' in answer["content-disposition"]
-    assert "1 preset was imported." in imported(bobs, json.loads(answer.content))
+    assert "1 preset was imported." in import_presets(bobs, json.loads(answer.content))
     assert contents(bob) == contents(alice)
-    one = alices.get(f"/presets/{preset.pk}/export/")
-    assert json.loads(one.content) == json.loads(answer.content)
+    single_export = alices.get(f"/presets/{preset.pk}/export/")
+    assert json.loads(single_export.content) == json.loads(answer.content)
 
 
 def test_what_is_not_offered_here_is_left_to_the_person(alices: Client, alice: User) -> None:
     entry = {"name": "A", "model": "gpt", "upstream": "Elsewhere", "tools": ["maps", "clock"]}
-    page = imported(alices, {"presets": [entry | {"icon": "skull"}]})
+    page = import_presets(alices, {"presets": [entry | {"icon": "skull"}]})
     assert "“A” has no model now" in page
     [content] = contents(alice)
     assert (content["model"], content["tools"], content["icon"]) == ("", ["clock"], "sliders")
@@ -59,7 +59,7 @@ def test_what_is_not_offered_here_is_left_to_the_person(alices: Client, alice: U
     ],
 )
 def test_a_file_of_something_else_is_refused(alices: Client, content: Any) -> None:
-    page = imported(alices, content)
+    page = import_presets(alices, content)
     assert "Choose an export of presets." in page or "Choose a file first." in page
     assert not Preset.objects.exists()
 
@@ -72,7 +72,7 @@ def test_presets_that_cannot_be_saved_are_left_out_and_named(alices: Client) -> 
         {"name": "Bad", "parameters": {"extra": {"model": "x"}}},
         {"name": "Full", "suggestions": ["x"] * 7},
     ]
-    page = imported(alices, {"presets": entries})
+    page = import_presets(alices, {"presets": entries})
     assert "1 preset was imported." in page
     assert "“Long” was left out: A system prompt has at most 20,000 characters." in page
     assert "2 more could not be taken as they are." in page
@@ -81,8 +81,8 @@ def test_presets_that_cannot_be_saved_are_left_out_and_named(alices: Client) -> 
 
 
 def test_too_many_or_too_much_is_refused_as_a_whole(alices: Client) -> None:
-    page = imported(alices, {"presets": [{"name": str(n)} for n in range(MAX_PRESETS + 1)]})
+    page = import_presets(alices, {"presets": [{"name": str(n)} for n in range(MAX_PRESETS + 1)]})
     assert "You can have 200 presets at most" in page
     assert "Nothing was imported." in page
-    assert "Nothing was imported." in imported(alices, b" " * (1024 * 1024 + 1))
+    assert "Nothing was imported." in import_presets(alices, b" " * (1024 * 1024 + 1))
     assert not Preset.objects.exists()

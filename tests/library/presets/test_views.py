@@ -20,7 +20,7 @@ from chatapp.models import (
     User,
 )
 from chatapp.models.library.sharing import Level
-from tests.support.page import parse, submitted
+from tests.support.page import collect_fields, parse
 
 pytestmark = pytest.mark.django_db
 
@@ -52,9 +52,9 @@ def content(preset: Preset) -> dict[str, Any]:
     return preset.content
 
 
-def posted(page: str) -> dict[str, list[str]]:
+def read_form(page: str) -> dict[str, list[str]]:
     """Return what the form on the page posts as it stands."""
-    return submitted(parse(page).find("form", class_="preset-form"))
+    return collect_fields(parse(page).find("form", class_="preset-form"))
 
 
 def test_an_empty_list_says_what_a_preset_is_and_what_to_do(alices: Client) -> None:
@@ -83,7 +83,7 @@ def test_a_preset_is_saved_changed_and_listed(alices: Client, upstream: Upstream
         "takes_memory": True,
         "file_set_id": None,
     }
-    assert posted(alices.get(path(preset)).text)["model"] == [model]
+    assert read_form(alices.get(path(preset)).text)["model"] == [model]
     alices.post(path(preset), NEW | {"model": model, "name": "Other", "opened": "1"})
     assert (content(preset)["name"], preset.version) == ("Other", 2)
     page = alices.get("/presets/").text
@@ -108,7 +108,7 @@ def test_what_the_form_shows_is_what_it_saves(
     if not has_upstream:
         upstream.delete()
     before = content(preset)
-    alices.post(path(preset), posted(alices.get(path(preset)).text))
+    alices.post(path(preset), read_form(alices.get(path(preset)).text))
     assert (content(preset), preset.version) == (before, 2)
 
 
@@ -144,7 +144,7 @@ def test_a_model_that_is_not_open_to_the_person_is_refused_and_kept_if_it_was_th
     alices: Client, bobs: Client, alice: User, preset: Preset, upstream: Upstream
 ) -> None:
     team = Group.objects.create(name="team")
-    AccessRule.objects.give([team], upstream=upstream, model="one")
+    AccessRule.objects.restrict_to([team], upstream=upstream, model="one")
     model = {"model": f"{upstream.pk}/one"}
     page = alices.post("/presets/new/", NEW | model).text
     assert "have access to this model" in page
@@ -153,7 +153,7 @@ def test_a_model_that_is_not_open_to_the_person_is_refused_and_kept_if_it_was_th
     assert "The one" in bobs.get(path(preset)).text
     bobs.post(path(preset), NEW | model | {"opened": "2"})
     preset.refresh_from_db()
-    assert (preset.version, preset.preselected) == (3, ModelChoice(upstream.pk, "one"))
+    assert (preset.version, preset.preselected_model) == (3, ModelChoice(upstream.pk, "one"))
 
 
 def test_a_lost_model_is_named_and_tools_that_are_not_open_stay(
@@ -161,7 +161,7 @@ def test_a_lost_model_is_named_and_tools_that_are_not_open_stay(
 ) -> None:
     wiki = ToolServer.objects.create(name="wiki", url="http://127.0.0.1:9/mcp")
     secret = ToolServer.objects.create(name="secret", url="http://127.0.0.1:9/mcp")
-    AccessRule.objects.give([], tool_server=secret)
+    AccessRule.objects.restrict_to([], tool_server=secret)
     preset = Preset.start(
         alice, name="A", upstream_id=upstream.pk, model="one", tools=[secret.pk, "clock"]
     )
@@ -196,9 +196,9 @@ def test_a_change_meanwhile_is_told_and_what_was_typed_is_kept(
     typed = NEW | {"opened": "1", "system_prompt": "Alice's", "offers_all": "no", "tools": "clock"}
     page = alices.post(path(preset), typed).text
     assert "bob has changed this since you opened it." in page
-    shown = posted(page)
-    assert (shown["system_prompt"], shown["tools"]) == (["Alice's"], ["clock"])
-    assert shown["opened"] == ["2"]
+    fields = read_form(page)
+    assert (fields["system_prompt"], fields["tools"]) == (["Alice's"], ["clock"])
+    assert fields["opened"] == ["2"]
     alices.post(path(preset), typed | {"opened": "2"})
     assert content(preset)["system_prompt"] == "Alice's"
 
@@ -208,7 +208,7 @@ def test_many_shared_presets_are_capped_and_searched(
 ) -> None:
     many = [Preset(owner=alice, name=f"Preset {n:05}") for n in range(1000)]
     Preset.objects.bulk_create(many)
-    PresetGrant.objects.bulk_create(PresetGrant(target=one, level=Level.USE) for one in many)
+    PresetGrant.objects.bulk_create(PresetGrant(target=preset, level=Level.USE) for preset in many)
     bobs.get("/presets/")  # the first page of a session also notes the device
     with django_assert_max_num_queries(6):
         page = bobs.get("/presets/").text
@@ -226,10 +226,10 @@ def test_a_version_says_what_it_changed_and_hostile_text_stays_text(
     preset.change(alice, 1, system_prompt=text, parameters={}, icon="code", takes_memory=False)
     page = alices.get(path(preset, "versions/2/")).text
     changed = parse(page).find("section", aria_labelledby="changes")
-    assert [one.text for one in changed.find_all("dt")] == [
+    assert [element.text for element in changed.find_all("dt")] == [
         *("Icon", "System prompt", "Parameters", "What models know about you"),
     ]
-    assert "English" in [one.text for one in changed.find_all("del")]
+    assert "English" in [element.text for element in changed.find_all("del")]
     assert "&lt;b&gt;French" in page.replace("</ins>", "").replace("<ins>", "")
     assert "<b>" not in page
     assert alices.get(path(preset, "versions/3/")).status_code == 404
@@ -245,7 +245,7 @@ def test_a_new_preset_begins_with_the_settings_of_ones_own_chat(
     alices: Client, bobs: Client, alice: User
 ) -> None:
     chat = Conversation.objects.create(user=alice, title="Skies")
-    settings = ChatSettings.of(chat)
+    settings = ChatSettings.for_conversation(chat)
     settings.set_own("Rhyme.", {"temperature": 0.3})
     settings.store()
     address = f"/presets/new/?chat={chat.pk}"

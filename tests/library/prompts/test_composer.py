@@ -1,4 +1,4 @@
-"""What the message box asks for: the index of prompts, and the text of one."""
+"""Requests of the message box: the index of prompts, and the text of one."""
 
 import json
 from datetime import UTC, datetime
@@ -13,12 +13,12 @@ from chatapp.library.prompts.automatic import automatic_values
 from chatapp.models import PromptGrant, RememberedValues, SavedPrompt, User
 from chatapp.models.library.sharing import Level
 from tests.support.page import parse
-from tests.support.profile import scaled
+from tests.support.profile import choose_size
 
 pytestmark = pytest.mark.django_db
 
 
-def saved(owner: User, text: str, title: str = "T", command: str = "") -> SavedPrompt:
+def save_prompt(owner: User, text: str, title: str = "T", command: str = "") -> SavedPrompt:
     return SavedPrompt.start(owner, title=title, command=command, text=text)
 
 
@@ -29,9 +29,9 @@ def use(client: Client, prompt: SavedPrompt) -> Any:
 def test_the_index_has_ones_own_first_and_names_the_owner_of_others(
     alices: Client, alice: User, bob: User
 ) -> None:
-    mine = saved(alice, "x" * 500, "Zebra", "same")
-    theirs = saved(bob, "Bob's", "Ape", "same")
-    saved(bob, "Private")
+    mine = save_prompt(alice, "x" * 500, "Zebra", "same")
+    theirs = save_prompt(bob, "Bob's", "Ape", "same")
+    save_prompt(bob, "Private")
     theirs.share(None, Level.USE, bob)
     answer = alices.get("/prompts/index/")
     assert answer.json() == [
@@ -49,7 +49,7 @@ def test_a_group_that_was_left_takes_its_prompts_along(
 ) -> None:
     team = Group.objects.create(name="team")
     team.user_set.add(alice, bob)
-    theirs = saved(bob, "Bob's")
+    theirs = save_prompt(bob, "Bob's")
     theirs.share(team, Level.EDIT, bob)
     assert len(alices.get("/prompts/index/").json()) == 1
     alice.groups.remove(team)
@@ -59,11 +59,13 @@ def test_a_group_that_was_left_takes_its_prompts_along(
 
 
 def test_a_prompt_without_blanks_is_its_text(alices: Client, alice: User) -> None:
-    assert use(alices, saved(alice, "Just <b>this</b>")).json() == {"text": "Just <b>this</b>"}
+    assert use(alices, save_prompt(alice, "Just <b>this</b>")).json() == {
+        "text": "Just <b>this</b>"
+    }
 
 
 def test_dates_and_names_are_filled_in_by_themselves(alices: Client, alice: User) -> None:
-    prompt = saved(alice, "{{USER_NAME}}, {{CURRENT_WEEKDAY}}")
+    prompt = save_prompt(alice, "{{USER_NAME}}, {{CURRENT_WEEKDAY}}")
     text = use(alices, prompt).json()["text"]
     assert text.startswith("alice, ")
     assert text.endswith("day")
@@ -75,7 +77,7 @@ def test_dates_and_names_are_filled_in_by_themselves(alices: Client, alice: User
 def test_blanks_are_asked_with_their_defaults_and_then_with_remembered_values(
     alices: Client, alice: User
 ) -> None:
-    prompt = saved(alice, "{{topic=tea}} {{tone|dry, warm}} {{day|date}} {{notes|lines}}")
+    prompt = save_prompt(alice, "{{topic=tea}} {{tone|dry, warm}} {{day|date}} {{notes|lines}}")
     fields = parse(use(alices, prompt).text)
     topic = fields.find_all('input[name="blank-0"]')[0]
     assert topic.attributes["value"] == "tea"
@@ -93,7 +95,7 @@ def test_blanks_are_asked_with_their_defaults_and_then_with_remembered_values(
 def test_a_remembered_choice_that_is_no_longer_offered_is_ignored(
     alices: Client, alice: User
 ) -> None:
-    prompt = saved(alice, "{{tone|dry, warm}}")
+    prompt = save_prompt(alice, "{{tone|dry, warm}}")
     RememberedValues.remember(alice, prompt, {"tone": "gone"})
     [chosen] = parse(use(alices, prompt).text).find_all("option[selected]")
     assert chosen.attributes["value"] == "dry"
@@ -110,7 +112,7 @@ def test_a_remembered_choice_that_is_no_longer_offered_is_ignored(
 def test_a_value_that_does_not_fit_is_told(
     alices: Client, alice: User, text: str, value: str, problem: str
 ) -> None:
-    prompt = saved(alice, text)
+    prompt = save_prompt(alice, text)
     answer = alices.post(f"/prompts/{prompt.pk}/fill/", {"blank-0": value})
     assert answer.status_code == 422
     assert problem in answer.text
@@ -120,22 +122,22 @@ def test_a_value_that_does_not_fit_is_told(
 def test_what_is_filled_in_for_a_temporary_chat_is_not_remembered(
     alices: Client, alice: User
 ) -> None:
-    prompt = saved(alice, "{{topic}} {{CLIPBOARD}}")
+    prompt = save_prompt(alice, "{{topic}} {{CLIPBOARD}}")
     values = {"blank-0": "tea", "blank-1": "copied"}
     alices.post(f"/prompts/{prompt.pk}/fill/", values | {"temporary": ""})
     assert not RememberedValues.objects.exists()
     answer = alices.post(f"/prompts/{prompt.pk}/fill/", values)
     assert answer.json() == {"text": "tea copied"}
-    assert RememberedValues.of(alice, prompt) == {"topic": "tea"}
+    assert RememberedValues.get_values(alice, prompt) == {"topic": "tea"}
 
 
 def test_thousands_of_prompts_are_listed_quickly(alices: Client, alice: User, bob: User) -> None:
-    count = scaled(2000, 10_000)
+    count = choose_size(2000, 10_000)
     many = [{"title": f"Prompt {n}", "command": f"p{n}", "text": "x" * 300} for n in range(count)]
     for start in range(0, len(many), 50):
         SavedPrompt.start_all(bob, many[start : start + 50])
     PromptGrant.objects.bulk_create(
-        PromptGrant(target=one, level=Level.USE) for one in SavedPrompt.objects.all()
+        PromptGrant(target=prompt, level=Level.USE) for prompt in SavedPrompt.objects.all()
     )
     started = perf_counter()
     rows = json.loads(alices.get("/prompts/index/").content)

@@ -20,7 +20,7 @@ JSON = st.recursive(
 )
 
 
-def taken(client: Client, data: object) -> str:
+def import_prompts(client: Client, data: object) -> str:
     content = data if isinstance(data, bytes) else json.dumps(data).encode()
     file = SimpleUploadedFile("prompts.json", content)
     return client.post("/prompts/import/", {"file": file}, follow=True).text
@@ -35,11 +35,11 @@ def test_an_export_can_be_imported_by_somebody_else(
     SavedPrompt.start(bob, title="Other", command="uni", text="c")
     answer = alices.get("/prompts/export/")
     assert answer["content-disposition"].startswith('attachment; filename="prompts-')
-    assert "1 prompt was imported." in taken(bobs, answer.content)
+    assert "1 prompt was imported." in import_prompts(bobs, answer.content)
     made = SavedPrompt.objects.owned_by(bob).get(title="Ünï")
     assert (made.command, made.text, made.version) == ("uni-2", "{{a}}\nb", 1)
     assert PromptVersion.objects.get(target=made).author == bob
-    assert "1 prompt was there already." in taken(bobs, answer.content)
+    assert "1 prompt was there already." in import_prompts(bobs, answer.content)
 
 
 @pytest.mark.parametrize(
@@ -77,8 +77,11 @@ def test_old_and_new_exports_of_open_webui_are_read(entry: dict[str, Any]) -> No
 @pytest.mark.parametrize(
     ("data", "problem"),
     [
-        *((one, "isn't JSON") for one in (b"", b"{", b"\xff\xfe", b"[" * 10**6, b"1" * 5000)),
-        *((one, "has no list") for one in (b"1", b"{}", b'"x"', b'{"format": "other"}')),
+        *(
+            (file_data, "isn't JSON")
+            for file_data in (b"", b"{", b"\xff\xfe", b"[" * 10**6, b"1" * 5000)
+        ),
+        *((content, "has no list") for content in (b"1", b"{}", b'"x"', b'{"format": "other"}')),
     ],
 )
 def test_other_files_are_refused(data: bytes, problem: str) -> None:
@@ -95,8 +98,8 @@ def test_what_is_too_long_or_empty_is_left_out_and_named() -> None:
         7,
         {"title": "Good", "command": "not a command", "text": "a"},
     ]
-    found, problems = prompts_in(json.dumps(entries).encode())
-    assert found == [{"title": "Good", "command": "", "text": "a"}]
+    contents, problems = prompts_in(json.dumps(entries).encode())
+    assert contents == [{"title": "Good", "command": "", "text": "a"}]
     assert problems == [
         f"“{'x' * 40}” has a title of more than 80 characters",
         "“Long” has more than 20,000 characters",
@@ -109,18 +112,18 @@ def test_what_is_too_long_or_empty_is_left_out_and_named() -> None:
 @pytest.mark.django_db
 def test_the_page_tells_what_was_left_out(alices: Client) -> None:
     entries = [{"title": "A", "text": "a"}, *({"title": f"B{n}", "text": ""} for n in range(7))]
-    page = taken(alices, entries)
+    page = import_prompts(alices, entries)
     assert "1 prompt was imported. 7 prompts were left out: “B0” has no text;" in page
     assert "; and others." in page
 
 
 @pytest.mark.django_db
 def test_a_refused_file_imports_nothing(alices: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "The limit is 5.0" in taken(alices, b" " * (PROMPTS.max_file_bytes + 1))
-    assert "Nothing was imported." in taken(alices, b"no")
+    assert "The limit is 5.0" in import_prompts(alices, b" " * (PROMPTS.max_file_bytes + 1))
+    assert "Nothing was imported." in import_prompts(alices, b"no")
     assert "Choose a file first." in alices.post("/prompts/import/").text
     monkeypatch.setattr("chatapp.library.prompts.kind.Prompts.max_owned", 1)
-    page = taken(alices, [{"title": "A", "text": "a"}, {"title": "B", "text": "b"}])
+    page = import_prompts(alices, [{"title": "A", "text": "a"}, {"title": "B", "text": "b"}])
     assert "You can have 1 prompts at most" in page
     assert not SavedPrompt.objects.exists()
 
@@ -128,9 +131,9 @@ def test_a_refused_file_imports_nothing(alices: Client, monkeypatch: pytest.Monk
 @given(JSON)
 def test_any_json_is_read_or_refused(data: object) -> None:
     try:
-        found, _ = prompts_in(json.dumps(data).encode())
+        contents, _ = prompts_in(json.dumps(data).encode())
     except Unreadable:
         return
-    for one in found:
-        assert len(one["title"]) <= 80
-        assert "\0" not in json.dumps(one, ensure_ascii=False).encode().decode()
+    for content in contents:
+        assert len(content["title"]) <= 80
+        assert "\0" not in json.dumps(content, ensure_ascii=False).encode().decode()

@@ -47,8 +47,8 @@ def test_the_list_is_searched_by_title_and_command(
     alices: Client, alice: User, prompt: SavedPrompt
 ) -> None:
     SavedPrompt.start(alice, title="Weekly report", text="Text")
-    for query, found in (("stand", True), ("/standup", True), ("weekly", False)):
-        assert ("Stand-up" in alices.get("/prompts/", {"q": query}).text) == found
+    for query, is_listed in (("stand", True), ("/standup", True), ("weekly", False)):
+        assert ("Stand-up" in alices.get("/prompts/", {"q": query}).text) == is_listed
     assert "No prompt has “<span" in alices.get("/prompts/", {"q": "zebra"}).text
     assert "at most 100 characters" in alices.get("/prompts/", {"q": "x" * 2000}).text
 
@@ -132,9 +132,9 @@ def test_remembered_values_are_ones_own_and_can_be_cleared(
     prompt.share(None, Level.USE, alice)
     for client, value in ((alices, "tea"), (bobs, "rum")):
         client.post(path(prompt, "fill/"), {"blank-0": value})
-    assert RememberedValues.of(bob, prompt) == {"topic": "rum"}
+    assert RememberedValues.get_values(bob, prompt) == {"topic": "rum"}
     assert "Clear remembered values" in alices.get("/prompts/").text
     alices.post("/prompts/forget/")
-    assert RememberedValues.of(alice, prompt) == {}
-    assert RememberedValues.of(bob, prompt) == {"topic": "rum"}
+    assert RememberedValues.get_values(alice, prompt) == {}
+    assert RememberedValues.get_values(bob, prompt) == {"topic": "rum"}
     assert "Clear remembered values" not in alices.get("/prompts/").text

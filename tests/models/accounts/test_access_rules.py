@@ -17,9 +17,9 @@ from chatapp.models import (
     ToolServer,
     Upstream,
     User,
-    permitted,
+    load_model_access,
 )
-from tests.support.stored import end, reply_of
+from tests.support.stored import build_reply, end
 
 pytestmark = pytest.mark.django_db
 
@@ -40,27 +40,28 @@ def dave(db: None) -> User:
 
 
 def may(person: User, upstream: Upstream, model: str) -> bool:
-    """What pages offer; asserts that the statement that checks a prompt agrees."""
-    is_permitted = permitted(person.pk).may_ask(upstream.pk, model)
+    """Return whether pages offer the model; assert that the statement that checks a prompt
+    agrees."""
+    is_permitted = load_model_access(person.pk).may_ask(upstream.pk, model)
     choice = ModelChoice(upstream.pk, model)
     with nullcontext() if is_permitted else pytest.raises(Refused, match="don't have access"):
-        Upstream.offering(choice, person.pk)
+        Upstream.get_for_choice(choice, person.pk)
     return is_permitted
 
 
 def test_everybody_may_use_an_upstream_without_a_rule(carol: User, gateway: Upstream) -> None:
     assert may(carol, gateway, "one")
-    assert not permitted(carol.pk).has_rules
+    assert not load_model_access(carol.pk).has_rules
 
 
 def test_only_members_of_its_groups_may_use_a_restricted_upstream(
     carol: User, dave: User, writers: Group, gateway: Upstream
 ) -> None:
     other = Upstream.objects.create(name="Other", base_url="http://127.0.0.1:9/v1")
-    AccessRule.objects.give([writers], upstream=gateway, model="")
-    assert [may(one, gateway, "one") for one in (carol, dave)] == [True, False]
+    AccessRule.objects.restrict_to([writers], upstream=gateway, model="")
+    assert [may(person, gateway, "one") for person in (carol, dave)] == [True, False]
     assert may(dave, other, "one")
-    AccessRule.objects.give(None, upstream=gateway, model="")
+    AccessRule.objects.restrict_to(None, upstream=gateway, model="")
     assert may(dave, gateway, "one")
 
 
@@ -69,14 +70,14 @@ def test_the_rule_of_a_model_takes_precedence_over_that_of_its_upstream(
 ) -> None:
     readers = Group.objects.create(name="Readers")
     readers.user_set.add(dave)
-    AccessRule.objects.give([writers], upstream=gateway, model="")
-    AccessRule.objects.give([readers], upstream=gateway, model="small")
-    AccessRule.objects.give([readers, writers], upstream=gateway, model="both")
-    found = {
-        model: [may(one, gateway, model) for one in (carol, dave)]
+    AccessRule.objects.restrict_to([writers], upstream=gateway, model="")
+    AccessRule.objects.restrict_to([readers], upstream=gateway, model="small")
+    AccessRule.objects.restrict_to([readers, writers], upstream=gateway, model="both")
+    access = {
+        model: [may(person, gateway, model) for person in (carol, dave)]
         for model in ("large", "small", "both", "SMALL")
     }
-    assert found == {
+    assert access == {
         "large": [True, False],
         "small": [False, True],
         "both": [True, True],
@@ -87,7 +88,7 @@ def test_the_rule_of_a_model_takes_precedence_over_that_of_its_upstream(
 def test_deleting_a_group_gives_nobody_access(
     carol: User, writers: Group, gateway: Upstream
 ) -> None:
-    AccessRule.objects.give([writers], upstream=gateway, model="")
+    AccessRule.objects.restrict_to([writers], upstream=gateway, model="")
     writers.delete()
     assert not may(carol, gateway, "one")
 
@@ -96,10 +97,10 @@ def test_a_person_removed_from_the_group_loses_access(
     carol: User, writers: Group, gateway: Upstream
 ) -> None:
     """Also in a conversation begun with that model, which can be continued with another one."""
-    AccessRule.objects.give([writers], upstream=gateway, model="large")
-    asked = Prompt("Why?", ModelChoice(gateway.pk, "large"), id=uuid4())
-    turn = asked.store(carol, HERE)
-    end(turn.reply, reply_of("So."))
+    AccessRule.objects.restrict_to([writers], upstream=gateway, model="large")
+    prompt = Prompt("Why?", ModelChoice(gateway.pk, "large"), id=uuid4())
+    turn = prompt.store(carol, HERE)
+    end(turn.reply, build_reply("So."))
     writers.user_set.remove(carol)
     again = Retry(turn.reply.pk, ModelChoice(gateway.pk, "large"))
     beside = Prompt(
@@ -123,11 +124,11 @@ def test_only_members_of_its_groups_may_use_a_restricted_tool_server(
         ToolServer.objects.create(name=name, url="http://127.0.0.1:9/")
         for name in ("wiki", "files")
     )
-    AccessRule.objects.give([writers], tool_server=wiki)
+    AccessRule.objects.restrict_to([writers], tool_server=wiki)
     for person, opens in ((carol, [True, True]), (dave, [True, False])):
-        found = ToolServer.all_enabled(person.pk)
-        assert found == [files, wiki]  # all, since a process connects to them for everybody
-        assert [one.is_open for one in found] == opens
+        servers = ToolServer.all_enabled(person.pk)
+        assert servers == [files, wiki]  # all, since a process connects to them for everybody
+        assert [server.is_open for server in servers] == opens
 
 
 def test_a_rule_applies_to_one_thing_and_a_thing_has_one_rule(gateway: Upstream) -> None:

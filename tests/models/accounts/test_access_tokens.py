@@ -17,9 +17,9 @@ def test_only_a_hash_of_a_token_is_stored(alice: User) -> None:
     [row] = AccessToken.objects.values_list()
     assert not any(secret in str(value) or secret[8:] in str(value) for value in row)
     assert secret.endswith(token.last_characters)
-    found = AccessToken.find(secret)
-    assert found == token
-    assert found.user == alice
+    same_token = AccessToken.find(secret)
+    assert same_token == token
+    assert same_token.user == alice
 
 
 @pytest.mark.parametrize("secret", ["", "chatapp_", "chatapp_\0", "x" * 100_000, "\ud800"])
@@ -46,9 +46,9 @@ def test_the_last_use_is_stored_once_a_minute(alice: User, clock: Step) -> None:
     token, secret = AccessToken.issue(alice, "laptop", ["chat"], None)
     uses = set()
     for _ in range(4):
-        found = AccessToken.find(secret)
-        assert found
-        found.note_use()
+        same_token = AccessToken.find(secret)
+        assert same_token
+        same_token.note_use()
         token.refresh_from_db()
         uses.add(token.last_used_at)
         clock(40)

@@ -1,12 +1,12 @@
-"""Who may be seen and named by a person who shares something."""
+"""The people whom a person who shares something may see and name."""
 
 import pytest
 from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
 
-from chatapp.accounts.people_fields import MOST_PEOPLE, PeopleField, suggested_people
+from chatapp.accounts.people_fields import MAX_PEOPLE, PeopleField, suggested_people
 from chatapp.models import User
-from chatapp.models.accounts.audiences import colleagues_of, person_to_share_with
+from chatapp.models.accounts.audiences import find_colleagues, person_to_share_with
 
 pytestmark = pytest.mark.django_db
 
@@ -27,7 +27,7 @@ def test_only_members_of_common_groups_are_suggested(
     team.user_set.remove(alice)
     bob.is_active = False
     bob.save()
-    assert not colleagues_of(alice)
+    assert not find_colleagues(alice)
 
 
 def test_a_person_is_found_by_an_exact_name_or_address_only(alice: User, bob: User) -> None:
@@ -47,17 +47,17 @@ def test_several_people_are_named_at_once(alice: User, bob: User, olive: User) -
 
 
 @pytest.mark.parametrize(
-    ("named", "problem"),
+    ("names", "problem"),
     [
         ("bob, bo", "Nobody here signs in as “bo”"),
         ("alice", "your own account"),
-        (" ".join(map(str, range(MOST_PEOPLE + 1))), "at most"),
+        (" ".join(map(str, range(MAX_PEOPLE + 1))), "at most"),
         ("\0", "Null characters"),
         ("", "required"),
     ],
 )
 def test_other_people_are_refused_with_a_sentence(
-    alice: User, bob: User, named: str, problem: str
+    alice: User, bob: User, names: str, problem: str
 ) -> None:
     with pytest.raises(ValidationError, match=problem):
-        PeopleField(by=alice).clean(named)
+        PeopleField(by=alice).clean(names)

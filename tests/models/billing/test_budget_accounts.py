@@ -18,8 +18,8 @@ from chatapp.models import (
     User,
 )
 from chatapp.models.billing.limits import Period, dollars
-from chatapp.models.conversations.releasing import forget_settled, release_lost
-from tests.support.allowed import PROMPT, WHOLE, account, ask, finish, limit, used
+from chatapp.models.conversations.releasing import delete_settled_holds, release_lost_holds
+from tests.support.allowed import PROMPT, WHOLE, account, ask, build_usage, finish, limit
 from tests.support.stored import MODEL
 
 pytestmark = pytest.mark.django_db
@@ -38,7 +38,9 @@ def test_a_reply_is_charged_with_what_it_used(carol: User, model: ModelChoice, e
     limit(100_000)
     turn = ask(carol, model)
     if ending == "interrupted":
-        Message.objects.filter(pk=turn.reply.pk).update(usage_so_far=used(10, 20).as_record())
+        Message.objects.filter(pk=turn.reply.pk).update(
+            usage_so_far=build_usage(10, 20).as_record()
+        )
         assert Message.objects.interrupt_orphans() == 1
     else:
         finish(turn)
@@ -89,18 +91,18 @@ def test_the_share_of_a_deleted_reply_of_a_dead_process_is_released(
 ) -> None:
     limit(100_000)
     turn = ask(carol, model)
-    assert release_lost() == 0  # it is streaming
+    assert release_lost_holds() == 0  # it is streaming
     turn.conversation.delete()
-    assert release_lost() == 1
-    assert (account(), release_lost()) == ((0, 0), 0)
+    assert release_lost_holds() == 1
+    assert (account(), release_lost_holds()) == ((0, 0), 0)
 
 
 def test_old_settled_shares_are_deleted(carol: User, model: ModelChoice) -> None:
     limit(100_000)
     finish(ask(carol, model))
     ask(carol, model)
-    assert forget_settled(timezone.now() - timedelta(days=1)) == 0
-    assert forget_settled(timezone.now() + timedelta(days=1)) == 1
+    assert delete_settled_holds(timezone.now() - timedelta(days=1)) == 0
+    assert delete_settled_holds(timezone.now() + timedelta(days=1)) == 1
     assert account() == (30, WHOLE)
 
 

@@ -1,4 +1,4 @@
-"""Who says how large a model's context is, and whose word counts."""
+"""Sources of the size of a model's context, and which of them counts."""
 
 import pytest
 
@@ -22,7 +22,7 @@ MODEL = "m"
     ],
 )
 def test_an_administrators_figure_counts_most_and_then_the_smaller_one(
-    connected: Upstream,
+    saved_upstream: Upstream,
     entered: int | None,
     listed: int | None,
     refused: int | None,
@@ -30,24 +30,26 @@ def test_an_administrators_figure_counts_most_and_then_the_smaller_one(
 ) -> None:
     if listed:
         Price.objects.create(
-            upstream=connected, model=MODEL, source="gateway", context_tokens=listed
+            upstream=saved_upstream, model=MODEL, source="gateway", context_tokens=listed
         )
     if refused:
-        Upstream.remember_context_refusal(connected.pk, MODEL, refused)
-    connected.refresh_from_db()
-    connected.model_contexts = {MODEL: entered} if entered else None
-    assert context_window(connected, MODEL) == window
+        Upstream.remember_context_refusal(saved_upstream.pk, MODEL, refused)
+    saved_upstream.refresh_from_db()
+    saved_upstream.model_contexts = {MODEL: entered} if entered else None
+    assert context_window(saved_upstream, MODEL) == window
     assert context_window(None, MODEL) is None
 
 
-def test_a_refusal_without_a_size_does_not_replace_one_that_said_it(connected: Upstream) -> None:
+def test_a_refusal_without_a_size_does_not_replace_one_that_said_it(
+    saved_upstream: Upstream,
+) -> None:
     for tokens in (4096, None):
-        Upstream.remember_context_refusal(connected.pk, MODEL, tokens)
-    connected.refresh_from_db()
-    assert connected.refused_contexts[MODEL].tokens == 4096
-    Upstream.forget_context_refusals(connected.pk, ["another"])
-    connected.refresh_from_db()
-    assert MODEL in connected.refused_contexts
-    Upstream.forget_context_refusals(connected.pk, [MODEL])
-    connected.refresh_from_db()
-    assert not connected.refused_contexts
+        Upstream.remember_context_refusal(saved_upstream.pk, MODEL, tokens)
+    saved_upstream.refresh_from_db()
+    assert saved_upstream.refused_contexts[MODEL].tokens == 4096
+    Upstream.forget_context_refusals(saved_upstream.pk, ["another"])
+    saved_upstream.refresh_from_db()
+    assert MODEL in saved_upstream.refused_contexts
+    Upstream.forget_context_refusals(saved_upstream.pk, [MODEL])
+    saved_upstream.refresh_from_db()
+    assert not saved_upstream.refused_contexts

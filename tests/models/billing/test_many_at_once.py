@@ -79,8 +79,8 @@ def test_of_fifty_prompts_in_two_processes_a_budget_for_ten_admits_ten(
 ) -> None:
     shells[0].run(SET_UP.format(cap=10 * WHOLE))
     outputs = run_in_both(shells, ASK.format(text=TEXT))
-    held = [one for output in outputs for one in output if one]
-    assert held == [OUTPUT] * 10
+    held_outputs = [held_output for output in outputs for held_output in output if held_output]
+    assert held_outputs == [OUTPUT] * 10
     assert json.loads(shells[0].run(ACCOUNT)) == [[0, 10 * WHOLE]]
 
 
@@ -92,7 +92,7 @@ from uuid import UUID
 from django.db import connection
 from chatapp.models import ModelChoice, Prompt, Refused, Upstream, Usage, User
 from chatapp.models.conversations.failed_models import FailedModel
-from chatapp.models.conversations.takeovers import asked_of, take_over
+from chatapp.models.conversations.takeovers import plan_takeover, take_over
 carol, gateway = User.objects.get(username="carol"), Upstream.objects.get(name="Gateway")
 together = Barrier(10)
 
@@ -104,7 +104,7 @@ def fall_back(number):
     together.wait(timeout=20)
     try:
         moved = take_over(
-            turn, asked_of(turn, ModelChoice(gateway.pk, other)), failed, Usage.nothing()
+            turn, plan_takeover(turn, ModelChoice(gateway.pk, other)), failed, Usage.empty()
         )
         return moved.reply.model == other
     finally:
@@ -149,14 +149,14 @@ def test_a_prompt_that_waits_for_a_new_account_has_locked_no_other(
 
     limit(10**9)
     finish(ask(carol, model))
-    known = BudgetAccount.objects.get()
+    account = BudgetAccount.objects.get()
     new = limit(10**9)
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
-            BudgetAccount.make_missing([new], carol.pk)
+            BudgetAccount.create_missing([new], carol.pk)
             asking = pool.submit(ask_elsewhere)
             wait_until_somebody_waits()
-            assert BudgetAccount.locked_again([known.pk]) == [known]
+            assert BudgetAccount.lock_existing([account.pk]) == [account]
         turn = asking.result()
     assert turn.reservation
     assert len(turn.reservation.holds) == 2

@@ -26,7 +26,7 @@ from chatapp.models import (
     User,
 )
 from chatapp.models.billing import reservations
-from chatapp.models.billing.budget_accounts import HELD
+from chatapp.models.billing.budget_accounts import UPDATE_HELD
 from chatapp.models.billing.limits import Measure, Period
 from chatapp.models.billing.reservations import MIN_OUTPUT, OUTPUT, Reservation, admit_again
 from chatapp.models.platform import calendar
@@ -34,19 +34,19 @@ from chatapp.models.refusals import OverLimit
 from chatapp.upstream.wire.estimates import UPPER
 from chatapp.upstream.wire.reply import Ending
 from tests.support.allowed import (
-    HERE,
+    PROCESS_ID,
     PROMPT,
     TEXT,
     WHOLE,
     account,
     ask,
+    build_usage,
     finish,
+    get_reservation,
     limit,
-    priced,
-    purse_of,
-    used,
+    store_price,
 )
-from tests.support.stored import MODEL, end, reply_of
+from tests.support.stored import MODEL, build_reply, end
 
 pytestmark = pytest.mark.django_db
 
@@ -68,7 +68,10 @@ def test_a_prompt_holds_its_upper_bound_and_2000_tokens(carol: User, model: Mode
     limit(100_000)
     turn = ask(carol, model)
     assert account() == (0, WHOLE)
-    assert (purse_of(turn).output, purse_of(turn).affordable) == (OUTPUT, 100_000 - PROMPT)
+    assert (get_reservation(turn).output, get_reservation(turn).affordable) == (
+        OUTPUT,
+        100_000 - PROMPT,
+    )
 
 
 def test_a_maximum_output_bounds_what_is_held(
@@ -80,25 +83,25 @@ def test_a_maximum_output_bounds_what_is_held(
     Upstream.objects.update(parameters={"max_tokens": 30, "n": 2})
     turn = ask(carol, model)
     assert account() == (0, PROMPT + 60)
-    assert purse_of(turn).output == 60
+    assert get_reservation(turn).output == 60
     finish(turn)
     Limit.objects.update(cap=10**6)
     Upstream.objects.update(parameters={"max_tokens": 10_000})
-    assert purse_of(ask(carol, model)).output == OUTPUT
+    assert get_reservation(ask(carol, model)).output == OUTPUT
 
 
 def test_a_chats_maximum_output_bounds_what_is_held(carol: User, model: ModelChoice) -> None:
     limit(2 * (PROMPT + 100))
     other = ModelChoice(model.upstream, "other")
-    wanted = {"max_output_tokens": 100}
-    prompt = Prompt(TEXT, model, id=uuid4(), others=[other], parameters=wanted)
-    turn = prompt.store(carol, HERE)
-    assert [purse_of(one).output for one in (turn, *turn.others)] == [100, 100]
+    parameters = {"max_output_tokens": 100}
+    prompt = Prompt(TEXT, model, id=uuid4(), others=[other], parameters=parameters)
+    turn = prompt.store(carol, PROCESS_ID)
+    assert [get_reservation(asked_turn).output for asked_turn in (turn, *turn.others)] == [100, 100]
     assert account() == (0, 2 * (PROMPT + 100))
-    reservation = purse_of(turn)
-    assert not admit_again(reservation, PROMPT, used(10, 1))
+    reservation = get_reservation(turn)
+    assert not admit_again(reservation, PROMPT, build_usage(10, 1))
     finish(turn.others[0])
-    assert admit_again(reservation, PROMPT, used(10, 1))
+    assert admit_again(reservation, PROMPT, build_usage(10, 1))
     assert reservation.output == 100
 
 
@@ -110,7 +113,7 @@ def test_a_prompt_holds_what_is_left_if_that_is_less(carol: User, model: ModelCh
     limit(PROMPT + MIN_OUTPUT)
     turn = ask(carol, model)
     assert account() == (0, PROMPT + MIN_OUTPUT)
-    assert purse_of(turn).affordable == MIN_OUTPUT
+    assert get_reservation(turn).affordable == MIN_OUTPUT
 
 
 def test_a_refused_prompt_is_not_stored(carol: User, model: ModelChoice) -> None:
@@ -126,7 +129,7 @@ def test_a_refused_prompt_is_not_stored(carol: User, model: ModelChoice) -> None
 
 
 @pytest.mark.parametrize(
-    ("given", "sentence"),
+    ("fields", "sentence"),
     [
         ({}, "The limit of 0 tokens in total for everybody is used up. Ask an administrator"),
         ({"whom_to_ask": "Olive"}, "is used up. Ask Olive for more."),
@@ -144,15 +147,15 @@ def test_a_refusal_names_the_limit(
     model: ModelChoice,
     settings: Settings,
     monkeypatch: pytest.MonkeyPatch,
-    given: dict[str, object],
+    fields: dict[str, object],
     sentence: str,
 ) -> None:
     settings.CHATAPP_TIME_ZONE = "Asia/Seoul"
     in_leap_years = datetime(2024, 2, 29, 10, tzinfo=UTC)
     monkeypatch.setattr(timezone, "now", lambda: in_leap_years)
-    if "model" in given:
-        given = {**given, "upstream": gateway}
-    limit(0, **given)  # type: ignore[arg-type]
+    if "model" in fields:
+        fields = {**fields, "upstream": gateway}
+    limit(0, **fields)  # type: ignore[arg-type]
     with pytest.raises(Refused) as refused:
         ask(carol, model)
     assert sentence in str(refused.value)
@@ -165,13 +168,13 @@ def test_a_refusal_says_when_the_limit_resets(
     now = datetime(2024, 2, 29, 10, tzinfo=UTC)
     monkeypatch.setattr(timezone, "now", lambda: now)
     for period, words in ((Period.DAY, "tomorrow"), (Period.MONTH, "tomorrow"), (Period.EVER, "")):
-        one = limit(0, period=period)
+        daily_limit = limit(0, period=period)
         with pytest.raises(OverLimit) as refused:
             ask(carol, model)
         resets_at = refused.value.resets_at
-        told = calendar.in_words(resets_at, now) if resets_at else ""
-        assert told == (f"{words} at 00:00 (KST)" if words else "")
-        one.delete()
+        sentence = calendar.in_words(resets_at, now) if resets_at else ""
+        assert sentence == (f"{words} at 00:00 (KST)" if words else "")
+        daily_limit.delete()
     assert calendar.in_words(now, now) == "today at 19:00 (KST)"
     later = now + timedelta(days=3)
     assert calendar.in_words(later, now) == "on 3 March at 19:00 (KST)"
@@ -193,9 +196,9 @@ def test_no_figure_of_a_refusal_counts_bytes_or_what_running_replies_hold(
     ask(carol, model)
     with pytest.raises(OverLimit) as refused:
         ask(carol, model)
-    left = PROMPT + WHOLE - 30
+    remaining = PROMPT + WHOLE - 30
     assert str(refused.value) == (
-        f"{left:,} left of the {PROMPT + WHOLE:,} tokens in total for everybody. "
+        f"{remaining:,} left of the {PROMPT + WHOLE:,} tokens in total for everybody. "
         "Running replies may need that: wait for one to finish, or stop one."
     )
 
@@ -221,16 +224,16 @@ def test_several_models_share_what_is_left(
 ) -> None:
     limit(3 * (PROMPT + 500))
     turn = ask(carol, model, ModelChoice(gateway.pk, "other"), ModelChoice(gateway.pk, "third"))
-    purses = [purse_of(one) for one in (turn, *turn.others)]
-    assert [(one.output, one.affordable) for one in purses] == [(500, 500)] * 3
+    purses = [get_reservation(asked_turn) for asked_turn in (turn, *turn.others)]
+    assert [(purse.output, purse.affordable) for purse in purses] == [(500, 500)] * 3
     assert account() == (0, 3 * (PROMPT + 500))
-    for one in (turn, *turn.others):
-        finish(one)
+    for asked_turn in (turn, *turn.others):
+        finish(asked_turn)
     limit(PROMPT + 400, upstream=gateway, model="other")
     Limit.objects.filter(model="").update(cap=100_000)
     turn = ask(carol, model, ModelChoice(gateway.pk, "other"))
-    purses = [purse_of(one) for one in (turn, *turn.others)]
-    assert [one.output for one in purses] == [OUTPUT, 400]
+    purses = [get_reservation(asked_turn) for asked_turn in (turn, *turn.others)]
+    assert [purse.output for purse in purses] == [OUTPUT, 400]
 
 
 def test_a_limit_applies_only_to_the_people_and_models_it_names(
@@ -248,8 +251,8 @@ def test_a_limit_applies_only_to_the_people_and_models_it_names(
     ]
     finish(ask(carol, model))
     assert not BudgetAccount.objects.exists()
-    for one in free:
-        one.delete()
+    for unrelated_limit in free:
+        unrelated_limit.delete()
     for concerning in ({"user": carol}, {"group": team}, {"upstream": gateway}):
         mine = limit(0, **concerning)
         with pytest.raises(Refused):
@@ -278,17 +281,17 @@ def test_the_tightest_of_several_limits_counts(carol: User, model: ModelChoice) 
     limit(100_000, is_each=True)
     limit(PROMPT + 300, period=Period.DAY)
     turn = ask(carol, model)
-    assert purse_of(turn).output == 300
-    assert {one.held for one in BudgetAccount.objects.all()} == {PROMPT + 300}
+    assert get_reservation(turn).output == 300
+    assert {budget_account.held for budget_account in BudgetAccount.objects.all()} == {PROMPT + 300}
 
 
 def test_money_is_held_at_the_models_price(
     carol: User, gateway: Upstream, model: ModelChoice
 ) -> None:
-    priced(gateway, 10, 40)
+    store_price(gateway, 10, 40)
     limit(10 * PROMPT + 40 * 500, Measure.MONEY)
     turn = ask(carol, model)
-    assert (purse_of(turn).output, account()) == (500, (0, 10 * PROMPT + 40 * 500))
+    assert (get_reservation(turn).output, account()) == (500, (0, 10 * PROMPT + 40 * 500))
     finish(turn, 10, 20)
     assert account() == (10 * 10 + 20 * 40, 0)
 
@@ -296,7 +299,7 @@ def test_money_is_held_at_the_models_price(
 def test_money_does_not_limit_a_model_without_a_price(carol: User, model: ModelChoice) -> None:
     limit(0, Measure.MONEY)
     turn = ask(carol, model)
-    assert not purse_of(turn).is_bounded
+    assert not get_reservation(turn).is_bounded
     finish(turn)
     assert account() == (0, 0)
 
@@ -333,10 +336,10 @@ def test_a_retry_is_admitted_like_a_prompt(carol: User, model: ModelChoice) -> N
     finish(turn)
     Limit.objects.update(cap=40)
     with pytest.raises(Refused):
-        Retry(turn.reply.pk, model).store(carol, HERE)
+        Retry(turn.reply.pk, model).store(carol, PROCESS_ID)
     Limit.objects.update(cap=10_000)
-    retried = Retry(turn.reply.pk, model).store(carol, HERE)
-    assert account() == (30, purse_of(retried).prompt + OUTPUT)
+    retried = Retry(turn.reply.pk, model).store(carol, PROCESS_ID)
+    assert account() == (30, get_reservation(retried).prompt + OUTPUT)
 
 
 def test_neither_an_edit_nor_a_continuation_is_stored_beyond_a_limit(
@@ -344,30 +347,30 @@ def test_neither_an_edit_nor_a_continuation_is_stored_beyond_a_limit(
 ) -> None:
     limit(10_000)
     turn = ask(carol, model)
-    end(turn.reply, reply_of("So."), Ending.STOPPED, used(10, 20))
+    end(turn.reply, build_reply("So."), Ending.STOPPED, build_usage(10, 20))
     Limit.objects.update(cap=40)
-    stored = Message.objects.count()
+    message_count = Message.objects.count()
     for refused in (
         Edit("And how?", model, turn.conversation.pk, edited=turn.prompt.pk),
         Continuation(turn.reply.pk, model),
     ):
         with pytest.raises(OverLimit):
-            refused.store(carol, HERE)
-    assert (Message.objects.count(), account()) == (stored, (30, 0))
+            refused.store(carol, PROCESS_ID)
+    assert (Message.objects.count(), account()) == (message_count, (30, 0))
 
 
 # Growing
 
 
 def grow(reservation: Reservation) -> None:
-    with reservations.together([reservation]):
+    with reservations.reservation_transaction([reservation]):
         reservations.grow([reservation])
 
 
 def test_more_is_held_once_over_half_is_used(carol: User, model: ModelChoice) -> None:
     limit(100_000)
-    reservation = purse_of(ask(carol, model))
-    reservation.tell(None)
+    reservation = get_reservation(ask(carol, model))
+    reservation.begin_request(None)
     reservation.written = OUTPUT // 2
     assert not reservation.wants_more
     reservation.written += 1
@@ -382,8 +385,8 @@ def test_a_reply_that_gets_no_more_runs_until_its_hold_is_used(
     carol: User, model: ModelChoice
 ) -> None:
     limit(WHOLE + 10)
-    reservation = purse_of(ask(carol, model))
-    reservation.tell(None)
+    reservation = get_reservation(ask(carol, model))
+    reservation.begin_request(None)
     reservation.written = 1500
     grow(reservation)
     assert (reservation.output, reservation.was_refused, reservation.is_over) == (
@@ -406,8 +409,8 @@ def test_a_reply_continues_once_another_reply_leaves_some_budget(
     carol: User, model: ModelChoice
 ) -> None:
     limit(2 * WHOLE)
-    other, reservation = ask(carol, model), purse_of(ask(carol, model))
-    reservation.tell(None)
+    other, reservation = ask(carol, model), get_reservation(ask(carol, model))
+    reservation.begin_request(None)
     reservation.written = 1500
     grow(reservation)
     assert reservation.was_refused
@@ -420,8 +423,8 @@ def test_a_reply_that_keeps_to_max_tokens_is_not_ended_early(
     carol: User, model: ModelChoice
 ) -> None:
     limit(PROMPT + 200)
-    reservation = purse_of(ask(carol, model))
-    reservation.tell(200)
+    reservation = get_reservation(ask(carol, model))
+    reservation.begin_request(200)
     reservation.written = 1200  # bytes, for two hundred long words
     assert not reservation.wants_more
     assert not reservation.is_over
@@ -432,8 +435,8 @@ def test_a_reply_that_keeps_to_max_tokens_is_not_ended_early(
 def test_a_removed_limit_no_longer_applies(carol: User, model: ModelChoice) -> None:
     limit(WHOLE)
     turn = ask(carol, model)
-    reservation = purse_of(turn)
-    reservation.tell(None)
+    reservation = get_reservation(turn)
+    reservation.begin_request(None)
     reservation.written = 1500
     Limit.objects.all().delete()
     grow(reservation)
@@ -449,8 +452,8 @@ def test_a_hold_that_could_not_be_saved_is_rolled_back(
     carol: User, model: ModelChoice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limit(2 * WHOLE)
-    reservation = purse_of(ask(carol, model))
-    reservation.tell(None)
+    reservation = get_reservation(ask(carol, model))
+    reservation.begin_request(None)
     reservation.written = 1500
     before = account()
 
@@ -458,13 +461,13 @@ def test_a_hold_that_could_not_be_saved_is_rolled_back(
         raise OperationalError("away")
 
     with monkeypatch.context() as away:
-        away.setattr(HELD, "run", fail)
+        away.setattr(UPDATE_HELD, "run", fail)
         with pytest.raises(OperationalError):
             grow(reservation)
         with pytest.raises(OperationalError):
-            admit_again(reservation, PROMPT + 100, used(50, 60))
+            admit_again(reservation, PROMPT + 100, build_usage(50, 60))
     assert (reservation.prompt, reservation.output, account()) == (PROMPT, OUTPUT, before)
-    other = purse_of(ask(carol, model))  # takes what is left
+    other = get_reservation(ask(carol, model))  # takes what is left
     grow(reservation)
     assert reservation.was_refused
     assert account() == (0, 2 * WHOLE)
@@ -480,23 +483,23 @@ def test_limits_on_the_number_of_replies_never_end_an_admitted_one(
     limit(3, measure=measure)
     turns = [ask(carol, model) for _ in range(3)]
     Limit.objects.filter(measure=measure).update(cap=1)
-    reservation = purse_of(turns[0])
-    reservation.tell(None)
+    reservation = get_reservation(turns[0])
+    reservation.begin_request(None)
     reservation.written = 1500
     grow(reservation)
     assert (reservation.was_refused, reservation.output) == (False, 2 * 1500 + OUTPUT)
-    assert admit_again(reservation, PROMPT + 100, used(50, 60))
+    assert admit_again(reservation, PROMPT + 100, build_usage(50, 60))
     with pytest.raises(Refused):
         ask(carol, model)
 
 
 def test_each_further_request_is_admitted_again(carol: User, model: ModelChoice) -> None:
     limit(WHOLE + 600)
-    reservation = purse_of(ask(carol, model))
-    assert admit_again(reservation, PROMPT, Usage.nothing())
-    assert admit_again(reservation, PROMPT + 100, Usage.nothing())  # with its tools
+    reservation = get_reservation(ask(carol, model))
+    assert admit_again(reservation, PROMPT, Usage.empty())
+    assert admit_again(reservation, PROMPT + 100, Usage.empty())  # with its tools
     assert account() == (0, WHOLE + 100)
-    assert admit_again(reservation, PROMPT + 300, used(50, 60))
+    assert admit_again(reservation, PROMPT + 300, build_usage(50, 60))
     assert account() == (0, 110 + PROMPT + 300 + OUTPUT)
-    assert not admit_again(reservation, WHOLE, used(200, 360))
+    assert not admit_again(reservation, WHOLE, build_usage(200, 360))
     assert account() == (0, 110 + PROMPT + 300 + OUTPUT)

@@ -14,44 +14,49 @@ from hypothesis import strategies as st
 
 from chatapp.models import Conversation, Deletion, Message, Upstream
 from chatapp.models.conversations import branch_history as said_module
-from chatapp.models.conversations.branch_history import FEW, BranchHistory
+from chatapp.models.conversations.branch_history import MIN_CACHED_MESSAGES, BranchHistory
 from chatapp.upstream.wire.history import NO_ANSWER, History
 from tests.models.conversations.test_rounds import round_of_a_call
-from tests.support.profile import scaled
-from tests.support.stored import MODEL, answered
+from tests.support.profile import choose_size
+from tests.support.stored import MODEL, store_turn
 
 Queries = Callable[[int], AbstractContextManager[object]]
 
 pytestmark = pytest.mark.django_db
 
 
-def branch_of(messages: list[Message], through: UUID | None, leaf: UUID | None) -> list[Message]:
+def find_expected_branch(
+    messages: list[Message], through: UUID | None, leaf: UUID | None
+) -> list[Message]:
     """Return the expected branch. `messages` are all that are not deleted, oldest first."""
     by_id = {message.pk: message for message in messages}
 
     def up(message: Message | None) -> list[Message]:
-        found = []
+        path = []
         while message:
-            found.append(message)
+            path.append(message)
             message = by_id.get(message.parent_id) if message.parent_id else None
-        return found[::-1]
+        return path[::-1]
 
     def down(message: Message | None) -> Message | None:
         end = message
         while message:
-            below = [one for one in messages if one.parent_id == message.pk]
-            first = min((one.choice for one in below), default=0)
-            end, message = message, next((one for one in below[::-1] if one.choice == first), None)
+            below = [child for child in messages if child.parent_id == message.pk]
+            first = min((child.choice for child in below), default=0)
+            end, message = (
+                message,
+                next((child for child in below[::-1] if child.choice == first), None),
+            )
         return end
 
-    named, read = (by_id.get(one) if one else None for one in (through, leaf))
+    named, read = (by_id.get(key) if key else None for key in (through, leaf))
     if named and read and named not in up(read):
         read = None
     return up(down(read or named or next((m for m in messages[::-1] if m.choice == 0), None)))
 
 
 @settings(
-    max_examples=scaled(20, 120),
+    max_examples=choose_size(20, 120),
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(
@@ -91,16 +96,18 @@ def test_a_branch_leads_through_the_given_message_to_the_last_read_or_newest_one
     conversation.active_leaf = [*ids, uuid4()][leaf % (len(ids) + 1)]
     present = list(conversation.messages.filter(deleted_at=None))
     for through in [*ids, uuid4()]:
-        expected = branch_of(present, through, conversation.active_leaf)
+        expected = find_expected_branch(present, through, conversation.active_leaf)
         assert conversation.view(through).thread == expected
         # The second time it comes from what the first one remembered.
-        with patch.object(said_module, "FEW", 2):
-            found = [conversation.history_through(through) for _ in range(2)]
-        prompts = [text for text in contents(found[0]) if text != NO_ANSWER]  # there are no replies
-        assert prompts == [one.content for one in expected]
-        assert found[0] == found[1]
+        with patch.object(said_module, "MIN_CACHED_MESSAGES", 2):
+            histories = [conversation.history_through(through) for _ in range(2)]
+        prompts = [
+            text for text in contents(histories[0]) if text != NO_ANSWER
+        ]  # there are no replies
+        assert prompts == [other.content for other in expected]
+        assert histories[0] == histories[1]
         for message in conversation.view(through).thread:
-            family = [one for one in present if one.parent_id == message.parent_id]
+            family = [other for other in present if other.parent_id == message.parent_id]
             assert message.siblings == family
 
 
@@ -111,9 +118,9 @@ def contents(branch: BranchHistory) -> list[str]:
 def test_a_message_of_another_conversation_is_ignored(
     conversation: Conversation, gateway: Upstream
 ) -> None:
-    first = answered(conversation, gateway, "Why?")
+    first = store_turn(conversation, gateway, "Why?")
     other = Conversation(user=conversation.user, title="Another")
-    theirs = answered(other, gateway, "Secret")
+    theirs = store_turn(other, gateway, "Secret")
     assert contents(conversation.history_through(theirs[1].pk)) == ["Why?", "To Why?"]
     assert contents(other.history_through(first[1].pk)) == ["Secret", "To Secret"]
     conversation.active_leaf = theirs[1].pk
@@ -124,56 +131,67 @@ def test_a_message_of_another_conversation_is_ignored(
 def test_the_history_for_an_upstream_is_read_in_one_query(
     conversation: Conversation, gateway: Upstream, django_assert_num_queries: Queries
 ) -> None:
-    messages = answered(conversation, gateway, "Why?")
-    asked = Message(upstream=gateway, model=MODEL)
+    messages = store_turn(conversation, gateway, "Why?")
+    next_reply = Message(upstream=gateway, model=MODEL)
 
-    def expected() -> list[dict[str, object]]:
-        return [one for message in messages for one in message.as_chat_messages(asked)]
+    def build_expected_messages() -> list[dict[str, object]]:
+        return [
+            chat_message
+            for message in messages
+            for chat_message in message.as_chat_messages(next_reply)
+        ]
 
     with django_assert_num_queries(1):
-        found = conversation.history_through(None).history(asked).messages
-    assert found == expected()
+        chat_messages = conversation.history_through(None).history(next_reply).messages
+    assert chat_messages == build_expected_messages()
     messages[1].earlier_rounds = [round_of_a_call().as_record()]
     messages[1].save()
     with django_assert_num_queries(2):
-        found = conversation.history_through(None).history(asked).messages
-    assert found == expected()
-    assert [one["role"] for one in found] == ["user", "assistant", "tool", "assistant"]
+        chat_messages = conversation.history_through(None).history(next_reply).messages
+    assert chat_messages == build_expected_messages()
+    assert [chat_message["role"] for chat_message in chat_messages] == [
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+    ]
 
 
 def test_the_next_turn_of_a_long_branch_reads_only_new_messages(
     conversation: Conversation, gateway: Upstream, django_assert_num_queries: Queries
 ) -> None:
     reply = None
-    texts = [f"Number {number}?" for number in range(FEW)]
+    texts = [f"Number {number}?" for number in range(MIN_CACHED_MESSAGES)]
     turns = []
     for text in texts:
-        turns.append(answered(conversation, gateway, text, reply))
+        turns.append(store_turn(conversation, gateway, text, reply))
         reply = turns[-1][1]
 
-    def expected(count: int) -> list[object]:
-        return [text for one in texts[:count] for text in (one, f"To {one}")]
+    def build_expected_texts(count: int) -> list[object]:
+        return [text for question in texts[:count] for text in (question, f"To {question}")]
 
     with django_assert_num_queries(2):
-        assert contents(conversation.history_through(None)) == expected(FEW)
+        assert contents(conversation.history_through(None)) == build_expected_texts(
+            MIN_CACHED_MESSAGES
+        )
     texts.append("And now?")
-    turns.append(answered(conversation, gateway, texts[-1], reply))
+    turns.append(store_turn(conversation, gateway, texts[-1], reply))
     with django_assert_num_queries(1):
-        found = conversation.history_through(None)
-    assert contents(found) == expected(FEW + 1)
-    assert (found.end, found.length) == (turns[-1][1].pk, 2 * FEW + 2)
-    assert found.history() == History.of(found.history().messages)
-    assert contents(conversation.history_until(turns[3][1].pk)) == expected(4)
+        history = conversation.history_through(None)
+    assert contents(history) == build_expected_texts(MIN_CACHED_MESSAGES + 1)
+    assert (history.end, history.length) == (turns[-1][1].pk, 2 * MIN_CACHED_MESSAGES + 2)
+    assert history.history() == History.of(history.history().messages)
+    assert contents(conversation.history_until(turns[3][1].pk)) == build_expected_texts(4)
     Deletion(turns[10][0].pk).store(conversation.user)
     conversation.refresh_from_db()
-    assert contents(conversation.history_through(turns[-1][1].pk)) == expected(10)
+    assert contents(conversation.history_through(turns[-1][1].pk)) == build_expected_texts(10)
     assert contents(conversation.history_until(turns[-1][1].pk)) == []
 
 
 def test_an_interrupted_reply_is_read_again(conversation: Conversation, gateway: Upstream) -> None:
     reply = None
-    for number in range(FEW):
-        _, reply = answered(conversation, gateway, f"Number {number}?", reply)
+    for number in range(MIN_CACHED_MESSAGES):
+        _, reply = store_turn(conversation, gateway, f"Number {number}?", reply)
     assert reply
     Message.objects.filter(pk=reply.pk).update(ending="interrupted", content="Half")
     assert contents(conversation.history_through(None))[-1] == "Half"
@@ -185,12 +203,12 @@ def test_remembered_branches_are_evicted_when_the_memory_limit_is_reached(
     conversation: Conversation, gateway: Upstream
 ) -> None:
     reply = None
-    for number in range(FEW):
-        _, reply = answered(conversation, gateway, f"Number {number}?", reply)
-    remembered = said_module._Remembered()  # noqa: SLF001
+    for number in range(MIN_CACHED_MESSAGES):
+        _, reply = store_turn(conversation, gateway, f"Number {number}?", reply)
+    remembered = said_module._BranchCache()  # noqa: SLF001
     branch = conversation.history_through(None)
-    most = 3 * branch.plain.text_bytes
-    with patch.object(said_module, "REMEMBERED_BYTES", most):
+    limit = 3 * branch.plain.text_bytes
+    with patch.object(said_module, "MAX_CACHED_BYTES", limit):
         for number in range(4):
             remembered.put(number, branch, None)
             assert remembered.get(0) or number == 3
@@ -202,7 +220,7 @@ def test_no_statement_looks_at_other_peoples_messages(
     conversation: Conversation, gateway: Upstream
 ) -> None:
     """Each uses an index on the conversation, the message or its parent."""
-    _, reply = answered(conversation, gateway, "Why?")
+    _, reply = store_turn(conversation, gateway, "Why?")
     if connection.vendor != "sqlite":
         return
     with CaptureQueriesContext(connection) as queries:

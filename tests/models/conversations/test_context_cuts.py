@@ -1,4 +1,5 @@
-"""What is left out of a conversation: what is still sent, on which branches, and how to undo it."""
+"""Leaving out parts of a conversation: what is still sent, on which branches, and how to undo
+it."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -7,6 +8,7 @@ from uuid import uuid4
 import pytest
 
 from chatapp.models import (
+    ChatNotFound,
     ContextCut,
     Conversation,
     Deletion,
@@ -15,7 +17,6 @@ from chatapp.models import (
     LegalHold,
     Message,
     ModelChoice,
-    NotHere,
     Refused,
     Restoration,
     Retry,
@@ -24,12 +25,12 @@ from chatapp.models import (
     Upstream,
     User,
 )
-from chatapp.models.conversations.branch_history import FEW
+from chatapp.models.conversations.branch_history import MIN_CACHED_MESSAGES
 from chatapp.models.conversations.context_cuts import MAX_SUMMARY, UNDERSTOOD
 from chatapp.models.conversations.turns import Continuation, Edit
 from chatapp.models.policies.legal_holds import UnderLegalHold
 from chatapp.upstream.wire.reply import Ending
-from tests.support.stored import MODEL, answered, asked, end, forked, reply_of
+from tests.support.stored import MODEL, begin_turn, build_reply, end, fork_conversation, store_turn
 
 pytestmark = pytest.mark.django_db
 
@@ -48,7 +49,7 @@ def talk(
 ) -> list[Message]:
     messages: list[Message] = []
     for number in numbers:
-        messages += answered(conversation, gateway, f"{number}", after)
+        messages += store_turn(conversation, gateway, f"{number}", after)
         after = messages[-1]
     return messages
 
@@ -158,17 +159,19 @@ def test_ten_turns_begin_with_the_same_messages(
 def test_a_long_branch_that_was_read_before_does_not_outlive_a_cut(
     carol: User, conversation: Conversation, gateway: Upstream
 ) -> None:
-    messages = talk(conversation, gateway, range(FEW))
-    assert len(contents(conversation, messages[-1])) == 2 * FEW
+    messages = talk(conversation, gateway, range(MIN_CACHED_MESSAGES))
+    assert len(contents(conversation, messages[-1])) == 2 * MIN_CACHED_MESSAGES
     cut = leave_out(carol, messages[3])
-    assert len(contents(conversation, messages[-1])) == 2 * FEW - 4
-    assert len(contents(conversation, messages[-1])) == 2 * FEW - 4  # as it was remembered
+    assert len(contents(conversation, messages[-1])) == 2 * MIN_CACHED_MESSAGES - 4
+    assert (
+        len(contents(conversation, messages[-1])) == 2 * MIN_CACHED_MESSAGES - 4
+    )  # as it was remembered
     EditSummary(cut.pk, "Short").store(carol)
-    assert len(contents(conversation, messages[-1])) == 2 * FEW - 2
+    assert len(contents(conversation, messages[-1])) == 2 * MIN_CACHED_MESSAGES - 2
     EditSummary(cut.pk, "Shorter").store(carol)
     assert str(contents(conversation, messages[-1])[0]).endswith("Shorter")
     SendAgain(cut.pk).store(carol)
-    assert len(contents(conversation, messages[-1])) == 2 * FEW
+    assert len(contents(conversation, messages[-1])) == 2 * MIN_CACHED_MESSAGES
 
 
 def test_a_branch_from_before_a_cut_is_sent_whole(
@@ -181,7 +184,7 @@ def test_a_branch_from_before_a_cut_is_sent_whole(
     sent = contents(conversation, after[-1])
     assert sent[2:] == ["3", "To 3", "77", "To 77"]
     retried = conversation.answer(turns[4], gateway, MODEL, uuid4())
-    end(retried, reply_of("Otherwise"))
+    end(retried, build_reply("Otherwise"))
     assert contents(conversation, retried)[-2:] == ["2", "Otherwise"]
     assert len(contents(conversation, retried)) == 6
 
@@ -215,9 +218,9 @@ def test_a_new_turn_follows_the_cut(
     leave_out(carol, turns[-1], "All")
     conversation.refresh_from_db()
     before = conversation.history_through(turns[-1].pk)
-    prompt, reply = asked(conversation, gateway, "Next", turns[-1])
+    prompt, reply = begin_turn(conversation, gateway, "Next", turns[-1])
     assert prompt.parent_id == before.end
-    end(reply, reply_of("Yes"))
+    end(reply, build_reply("Yes"))
     assert contents(conversation)[1:] == [UNDERSTOOD, "Next", "Yes"]
 
 
@@ -236,14 +239,14 @@ def test_a_fork_leaves_out_the_same(
 ) -> None:
     leave_out(carol, turns[5], "So far")
     leave_out(carol, turns[15], "Not in the fork")
-    fork = forked(carol, turns[9].pk)
+    fork = fork_conversation(carol, turns[9].pk)
     assert contents(fork)[1:] == [UNDERSTOOD, "3", "To 3", "4", "To 4"]
     [copied] = fork.context_cuts.all()
     assert copied.summary == "So far"
     SendAgain(copied.pk).store(carol)
     assert len(contents(fork)) == 10
-    [kept] = forked(carol, fork.messages.last().pk).context_cuts.all()  # type: ignore[union-attr]
-    assert kept.is_lifted
+    [copied_cut] = fork_conversation(carol, fork.messages.last().pk).context_cuts.all()  # type: ignore[union-attr]
+    assert copied_cut.is_lifted
     LeaveOut(fork.pk, message=copied.message_id).store(carol)
     before = contents(fork)
     SendAgain(ContextCut.objects.get(message=turns[5]).pk).store(carol)
@@ -253,12 +256,12 @@ def test_a_fork_leaves_out_the_same(
 def test_a_fork_counts_the_summaries_that_it_copies(
     carol: User, conversation: Conversation, turns: list[Message]
 ) -> None:
-    before = forked(carol, turns[9].pk).stored_bytes
+    before = fork_conversation(carol, turns[9].pk).stored_bytes
     leave_out(carol, turns[5], "é" * 50)
-    fork = forked(carol, turns[9].pk)
+    fork = fork_conversation(carol, turns[9].pk)
     assert fork.stored_bytes == before + 100
     ContextCut.objects.create(conversation=fork, summary="x" * 10)  # at the beginning
-    assert forked(carol, fork.messages.last().pk).stored_bytes == before + 110  # type: ignore[union-attr]
+    assert fork_conversation(carol, fork.messages.last().pk).stored_bytes == before + 110  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("summary", ["", "So far"])
@@ -266,7 +269,7 @@ def test_a_retry_an_edit_and_a_fork_of_what_follows_a_cut_keep_it(
     carol: User, conversation: Conversation, gateway: Upstream, turns: list[Message], summary: str
 ) -> None:
     cut, model = leave_out(carol, turns[5], summary), ModelChoice(gateway.pk, MODEL)
-    of_cut = [str(one["content"]) for one in cut.history.messages]
+    of_cut = [str(chat_message["content"]) for chat_message in cut.history.messages]
     for asked_again, following in (
         (Retry(turns[7].pk, model), ["3"]),
         (Retry(turns[8].pk, model), ["3", "To 3", "4"]),
@@ -274,11 +277,13 @@ def test_a_retry_an_edit_and_a_fork_of_what_follows_a_cut_keep_it(
         (Edit("Else", model, edited=turns[8].pk), ["3", "To 3", "Else"]),
     ):
         turn = asked_again.store(carol, uuid4())
-        assert [one["content"] for one in turn.history.messages] == of_cut + following
-        end(turn.reply, reply_of("So"))
+        assert [
+            chat_message["content"] for chat_message in turn.history.messages
+        ] == of_cut + following
+        end(turn.reply, build_reply("So"))
         branch = Conversation.objects.get(pk=conversation.pk).view(turn.reply.pk)
         assert branch.cut == cut
-        assert contents(forked(carol, turn.reply.pk)) == [*of_cut, *following, "So"]
+        assert contents(fork_conversation(carol, turn.reply.pk)) == [*of_cut, *following, "So"]
 
 
 def test_a_retry_and_an_edit_of_what_is_left_out_are_sent_with_what_is_before_them(
@@ -292,10 +297,10 @@ def test_a_retry_and_an_edit_of_what_is_left_out_are_sent_with_what_is_before_th
         (Edit("Else", model, edited=turns[6].pk), "Else"),
     ):
         turn = asked_again.store(carol, uuid4())
-        first, *others = (str(one["content"]) for one in turn.history.messages)
+        first, *others = (str(chat_message["content"]) for chat_message in turn.history.messages)
         assert first.endswith("First")
         assert others == [UNDERSTOOD, "1", "To 1", "2", "To 2", last]
-        end(turn.reply, reply_of("So"))
+        end(turn.reply, build_reply("So"))
 
 
 # How much is left out
@@ -307,7 +312,7 @@ def test_the_oldest_part_is_as_much_as_the_model_has_no_room_for(
     messages: list[Message] = []
     for number in range(6):
         after = messages[-1] if messages else None
-        messages += answered(conversation, gateway, f"{number}" * 4000, after)
+        messages += store_turn(conversation, gateway, f"{number}" * 4000, after)
     model = ModelChoice(gateway.pk, "m")
     gateway.model_contexts = {"m": 8192}
     gateway.save()
@@ -332,8 +337,8 @@ def test_without_a_known_context_about_half_is_left_out(
 def test_an_unanswered_prompt_is_never_left_out(
     carol: User, conversation: Conversation, gateway: Upstream, turns: list[Message]
 ) -> None:
-    prompt, reply = asked(conversation, gateway, "x" * 100_000, turns[-1])
-    end(reply, reply_of(""), Ending.FAILED)
+    prompt, reply = begin_turn(conversation, gateway, "x" * 100_000, turns[-1])
+    end(reply, build_reply(""), Ending.FAILED)
     LeaveOut(conversation.pk, reply.pk).store(carol)
     assert contents(conversation, reply)[0] == prompt.content
 
@@ -341,15 +346,15 @@ def test_an_unanswered_prompt_is_never_left_out(
 def test_a_reply_and_its_continuation_stay_together(
     carol: User, conversation: Conversation, gateway: Upstream, turns: list[Message]
 ) -> None:
-    _, rest = conversation.ask(
+    _, continuation = conversation.ask(
         uuid4(), "", turns[1].pk, gateway, MODEL, uuid4(), is_continuation=True
     )
-    end(rest, reply_of("and more"))
+    end(continuation, build_reply("and more"))
     with pytest.raises(Refused, match="continues this reply"):
         leave_out(carol, turns[1])
-    leave_out(carol, rest)
-    talk(conversation, gateway, [5], rest)
-    assert contents(conversation, rest) == ["5", "To 5"]
+    leave_out(carol, continuation)
+    talk(conversation, gateway, [5], continuation)
+    assert contents(conversation, continuation) == ["5", "To 5"]
 
 
 # What is refused
@@ -363,7 +368,7 @@ def test_only_whole_replies_can_be_left_out_and_only_once(
     leave_out(carol, turns[1])
     with pytest.raises(Refused, match="left out already"):
         leave_out(carol, turns[1])
-    _, streaming = asked(conversation, gateway, "Wait", turns[-1])
+    _, streaming = begin_turn(conversation, gateway, "Wait", turns[-1])
     with pytest.raises(Refused, match="whole reply"):
         leave_out(carol, streaming)
 
@@ -371,8 +376,8 @@ def test_only_whole_replies_can_be_left_out_and_only_once(
 def test_a_reply_that_is_left_out_cannot_be_continued(
     carol: User, conversation: Conversation, gateway: Upstream
 ) -> None:
-    _, reply = asked(conversation, gateway, "Count")
-    end(reply, reply_of("One, two"), Ending.LENGTH)
+    _, reply = begin_turn(conversation, gateway, "Count")
+    end(reply, build_reply("One, two"), Ending.LENGTH)
     leave_out(carol, reply)
     continuation = Continuation(reply.pk, ModelChoice(gateway.pk, MODEL))
     with pytest.raises(Refused, match="Send it again first"):
@@ -426,5 +431,5 @@ def test_a_summary_under_a_legal_hold_stays_as_it_is(
 def test_an_empty_conversation_has_nothing_to_leave_out(
     carol: User, conversation: Conversation
 ) -> None:
-    with pytest.raises(NotHere):
+    with pytest.raises(ChatNotFound):
         LeaveOut(conversation.pk).store(carol)

@@ -12,10 +12,10 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from chatapp.models import (
+    ChatNotFound,
     Conversation,
     Message,
     ModelChoice,
-    NotHere,
     Refused,
     ReplyImage,
     StillStreaming,
@@ -28,8 +28,15 @@ from chatapp.upstream.wire.estimates import PromptSize, estimate
 from chatapp.upstream.wire.events import TokenUsage
 from chatapp.upstream.wire.history import History
 from chatapp.upstream.wire.reply import Ending, Reply
-from tests.support.allowed import priced
-from tests.support.stored import MODEL, answered, asked, end, reply_of, wait_until_somebody_waits
+from tests.support.allowed import store_price
+from tests.support.stored import (
+    MODEL,
+    begin_turn,
+    build_reply,
+    end,
+    store_turn,
+    wait_until_somebody_waits,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -37,7 +44,7 @@ pytestmark = pytest.mark.django_db
 def test_a_prompt_and_its_reply_are_stored_together(
     conversation: Conversation, gateway: Upstream
 ) -> None:
-    prompt, reply = asked(conversation, gateway, "Why?")
+    prompt, reply = begin_turn(conversation, gateway, "Why?")
     assert (prompt.is_prompt, prompt.ending, prompt.parent) == (True, "", None)
     assert (reply.is_prompt, reply.is_streaming, reply.parent) == (False, True, prompt)
     assert (reply.upstream, reply.model) == (gateway, MODEL)
@@ -46,35 +53,35 @@ def test_a_prompt_and_its_reply_are_stored_together(
 def test_only_one_reply_at_a_time_streams_in_a_conversation(
     conversation: Conversation, gateway: Upstream
 ) -> None:
-    prompt, _ = asked(conversation, gateway, "Why?")
+    prompt, _ = begin_turn(conversation, gateway, "Why?")
     with pytest.raises(StillStreaming), transaction.atomic():
         conversation.answer(prompt, gateway, MODEL, uuid4())
     assert conversation.messages.count() == 2
 
 
 def test_a_thread_is_the_newest_branch(conversation: Conversation, gateway: Upstream) -> None:
-    prompt, first = asked(conversation, gateway, "Why?")
-    end(first, reply_of("So."))
+    prompt, first = begin_turn(conversation, gateway, "Why?")
+    end(first, build_reply("So."))
     second = conversation.answer(prompt, gateway, MODEL, uuid4())
-    end(second, reply_of("Or so."))
+    end(second, build_reply("Or so."))
     assert conversation.view().thread == [prompt, second]
     assert conversation.view(first.pk).thread == [prompt, first]
     assert conversation.view(uuid4()).thread == [prompt, second]
 
 
 def test_the_branch_read_last_is_shown_again(conversation: Conversation, gateway: Upstream) -> None:
-    prompt, first = answered(conversation, gateway, "Why?")
+    prompt, first = store_turn(conversation, gateway, "Why?")
     second = conversation.answer(prompt, gateway, MODEL, uuid4())
-    end(second, reply_of("Or so."))
+    end(second, build_reply("Or so."))
     newest = Conversation.objects.get().view()
     assert newest.thread == [prompt, second]  # since it was requested last
-    conversation.read(first.pk)
+    conversation.activate_branch(first.pk)
     assert Conversation.objects.get().view().thread == [prompt, first]
-    after, last = answered(conversation, gateway, "And?", first)
-    conversation.read(second.pk)
-    conversation.read(prompt.pk)  # already on the branch that is read
+    after, last = store_turn(conversation, gateway, "And?", first)
+    conversation.activate_branch(second.pk)
+    conversation.activate_branch(prompt.pk)  # already on the branch that is read
     assert Conversation.objects.get().view().thread == [prompt, second]
-    conversation.read(first.pk)
+    conversation.activate_branch(first.pk)
     assert Conversation.objects.get().active_leaf == last.pk
     assert Conversation.objects.get().view(prompt.pk).thread == [prompt, first, after, last]
 
@@ -82,12 +89,12 @@ def test_the_branch_read_last_is_shown_again(conversation: Conversation, gateway
 def test_reading_an_unknown_message_raises_an_error(
     conversation: Conversation, gateway: Upstream
 ) -> None:
-    _, reply = answered(conversation, gateway, "Why?")
+    _, reply = store_turn(conversation, gateway, "Why?")
     other = Conversation(user=conversation.user, title="Another")
-    theirs = answered(other, gateway, "Secret")
+    theirs = store_turn(other, gateway, "Secret")
     for message in (theirs[1].pk, uuid4()):
-        for method in (conversation.read, conversation.earlier, conversation.later):
-            with pytest.raises(NotHere):
+        for method in (conversation.activate_branch, conversation.earlier, conversation.later):
+            with pytest.raises(ChatNotFound):
                 method(message)
     assert Conversation.objects.get(pk=conversation.pk).active_leaf == reply.pk
 
@@ -95,34 +102,34 @@ def test_reading_an_unknown_message_raises_an_error(
 def test_the_newest_branch_is_shown_if_the_one_read_last_was_deleted(
     conversation: Conversation, gateway: Upstream
 ) -> None:
-    prompt, first = answered(conversation, gateway, "Why?")
+    prompt, first = store_turn(conversation, gateway, "Why?")
     second = conversation.answer(prompt, gateway, MODEL, uuid4())
-    end(second, reply_of("Or so."))
+    end(second, build_reply("Or so."))
     Message.objects.filter(pk=second.pk).update(deleted_at=timezone.now())
     assert conversation.view().thread == [prompt, first]
     branch = conversation.history_through(None)
     assert (branch.end, branch.length) == (first.pk, 2)
     assert conversation.view().thread[-1].siblings == [first]
     assert conversation.view(second.pk).thread == [prompt, first]
-    assert Conversation.model_used_last_by(conversation.user) == ModelChoice(gateway.pk, MODEL)
+    assert Conversation.find_last_used_model(conversation.user) == ModelChoice(gateway.pk, MODEL)
 
 
 def test_a_thread_leads_through_the_named_message_to_its_newest_end(
     conversation: Conversation, gateway: Upstream
 ) -> None:
-    prompt, first = asked(conversation, gateway, "Why?")
-    end(first, reply_of("So."))
-    after, last = asked(conversation, gateway, "And?", first)
-    end(last, reply_of("Also."))
+    prompt, first = begin_turn(conversation, gateway, "Why?")
+    end(first, build_reply("So."))
+    after, last = begin_turn(conversation, gateway, "And?", first)
+    end(last, build_reply("Also."))
     second = conversation.answer(prompt, gateway, MODEL, uuid4())
-    end(second, reply_of("Or so."))
+    end(second, build_reply("Or so."))
     assert conversation.view(first.pk).thread == [prompt, first, after, last]
     assert conversation.view(second.pk).thread == [prompt, second]
 
 
 def test_each_message_knows_its_siblings(conversation: Conversation, gateway: Upstream) -> None:
-    prompt, first = asked(conversation, gateway, "Why?")
-    end(first, reply_of("So."))
+    prompt, first = begin_turn(conversation, gateway, "Why?")
+    end(first, build_reply("So."))
     second = conversation.answer(prompt, gateway, MODEL, uuid4())
     thread = conversation.view().thread
     assert [message.siblings for message in thread] == [[prompt], [first, second]]
@@ -131,10 +138,10 @@ def test_each_message_knows_its_siblings(conversation: Conversation, gateway: Up
 def test_the_thread_follows_the_first_of_several_choices(
     conversation: Conversation, gateway: Upstream
 ) -> None:
-    prompt, first = asked(conversation, gateway, "Why?")
+    prompt, first = begin_turn(conversation, gateway, "Why?")
     second = Reply(choice=1)
     other = first.other_choice(second, Ending.COMPLETE)
-    end(first, reply_of("Heads."), Ending.COMPLETE, others=(other,))
+    end(first, build_reply("Heads."), Ending.COMPLETE, others=(other,))
     assert conversation.view().thread == [prompt, first]
     assert conversation.view(other.pk).thread == [prompt, other]
 
@@ -146,9 +153,9 @@ def test_a_conversation_without_messages_has_no_thread(conversation: Conversatio
 def test_a_thread_knows_whether_replies_have_logprobs_without_loading_them(
     conversation: Conversation, gateway: Upstream
 ) -> None:
-    _, plain = asked(conversation, gateway, "Why?")
+    _, plain = begin_turn(conversation, gateway, "Why?")
     end(plain, Reply(), Ending.COMPLETE)
-    _, likely = asked(conversation, gateway, "How likely?", plain)
+    _, likely = begin_turn(conversation, gateway, "How likely?", plain)
     end(likely, Reply(), Ending.COMPLETE)
     Message.objects.filter(pk=likely.pk).update(logprobs=[["Sure", 0.9, []]])
     replies = conversation.view().thread[1::2]
@@ -168,60 +175,60 @@ def test_a_thread_knows_whether_replies_have_logprobs_without_loading_them(
     ],
 )
 def test_a_title_is_the_start_of_the_prompt(prompt: str, title: str) -> None:
-    assert Conversation.title_of(prompt) == title
+    assert Conversation.build_title(prompt) == title
 
 
 def test_sums_tell_how_much_is_estimated_and_unknown(
     conversation: Conversation, gateway: Upstream
 ) -> None:
-    prompt, reply = asked(conversation, gateway, "Why?")
+    prompt, reply = begin_turn(conversation, gateway, "Why?")
     costs = [
         (Usage.Provenance.REPORTED, TokenUsage(12, 18, 30)),
         (Usage.Provenance.ESTIMATED, TokenUsage(5, 7, 12)),
         (Usage.Provenance.UNKNOWN, None),
     ]
     for provenance, tokens in costs:
-        end(reply, reply_of("So."), Ending.STOPPED, Usage.counted(provenance, tokens))
+        end(reply, build_reply("So."), Ending.STOPPED, Usage.from_tokens(provenance, tokens))
         reply = conversation.answer(prompt, gateway, MODEL, uuid4())
-    found = Conversation.objects.with_usage().get()
-    assert (found.reply_count, found.total_tokens) == (3, 42)
-    assert (found.estimated_tokens, found.unknown_replies) == (12, 1)
-    assert (found.total_cost, found.estimated_cost) == (0, 0)
+    sums = Conversation.objects.with_usage().get()
+    assert (sums.reply_count, sums.total_tokens) == (3, 42)
+    assert (sums.estimated_tokens, sums.unknown_replies) == (12, 1)
+    assert (sums.total_cost, sums.estimated_cost) == (0, 0)
 
 
 def test_cost_sums_include_what_had_a_price(conversation: Conversation, gateway: Upstream) -> None:
-    prompt, reply = asked(conversation, gateway, "Why?")
+    prompt, reply = begin_turn(conversation, gateway, "Why?")
     for provenance in (Usage.Provenance.REPORTED, Usage.Provenance.ESTIMATED):
-        end(reply, reply_of("So."), usage=Usage.counted(provenance, TokenUsage(5, 7, 12)))
+        end(reply, build_reply("So."), usage=Usage.from_tokens(provenance, TokenUsage(5, 7, 12)))
         reply = conversation.answer(prompt, gateway, MODEL, uuid4())
-        priced(gateway, 10, 20)
-    title = Usage.counted(Usage.Provenance.ESTIMATED, TokenUsage(1, 1, 2))
-    Usage.book([title.of_title(conversation.pk, conversation.user_id, gateway, MODEL)])
+        store_price(gateway, 10, 20)
+    title = Usage.from_tokens(Usage.Provenance.ESTIMATED, TokenUsage(1, 1, 2))
+    Usage.book([title.charge_title(conversation.pk, conversation.user_id, gateway, MODEL)])
     for provenance in (Usage.Provenance.REPORTED, Usage.Provenance.ESTIMATED):
-        summary = Usage.counted(provenance, TokenUsage(1, 2, 3))
-        summary.of_summary(uuid4(), conversation.pk, conversation.user_id, gateway, MODEL)
+        summary = Usage.from_tokens(provenance, TokenUsage(1, 2, 3))
+        summary.charge_summary(uuid4(), conversation.pk, conversation.user_id, gateway, MODEL)
         Usage.book([summary])
-    found = Conversation.objects.with_usage().get()
-    assert (found.total_cost, found.estimated_cost) == (320, 270)
-    assert found.summary_count == 2
+    sums = Conversation.objects.with_usage().get()
+    assert (sums.total_cost, sums.estimated_cost) == (320, 270)
+    assert sums.summary_count == 2
 
 
 def test_sums_include_the_upper_bound_of_estimates(
     conversation: Conversation, gateway: Upstream
 ) -> None:
-    _, reply = asked(conversation, gateway, "Why?")
+    _, reply = begin_turn(conversation, gateway, "Why?")
     history = History.of([{"role": "user", "content": "Why?"}])
-    estimated = estimate(PromptSize.of(history), [reply_of("So.")])
-    end(reply, reply_of("So."), Ending.STOPPED, Usage.estimated(estimated))
-    found = Conversation.objects.with_usage().get()
-    assert found.estimated_tokens == estimated.middle.total_tokens
-    assert found.upper_tokens == estimated.upper.total_tokens
+    estimated = estimate(PromptSize.of(history), [build_reply("So.")])
+    end(reply, build_reply("So."), Ending.STOPPED, Usage.from_estimate(estimated))
+    sums = Conversation.objects.with_usage().get()
+    assert sums.estimated_tokens == estimated.middle.total_tokens
+    assert sums.upper_tokens == estimated.upper.total_tokens
 
 
 def test_the_most_frequent_queries_use_an_index(
     carol: User, conversation: Conversation, gateway: Upstream
 ) -> None:
-    asked(conversation, gateway, "Why?")
+    begin_turn(conversation, gateway, "Why?")
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:  # or it would scan such a small table
             cursor.execute("SET enable_seqscan = off; SET enable_sort = off")
@@ -232,35 +239,35 @@ def test_the_most_frequent_queries_use_an_index(
 
 
 def test_another_persons_conversation_is_not_found(carol: User, conversation: Conversation) -> None:
-    assert carol.conversations.named(conversation.pk) == conversation
+    assert carol.conversations.get_not_trashed(conversation.pk) == conversation
     mallory = User.objects.create_user("mallory")
     for user, pk in ((mallory, conversation.pk), (carol, uuid4())):
         with pytest.raises(Refused, match="no longer exists"):
-            user.conversations.named(pk)
+            user.conversations.get_not_trashed(pk)
 
 
 def test_a_view_shows_the_streaming_reply_or_else_the_requested_branch(
     conversation: Conversation, gateway: Upstream
 ) -> None:
     assert (conversation.view().head, conversation.view().streaming) == (None, [])
-    prompt, first = asked(conversation, gateway, "Why?")
-    end(first, reply_of("So."))
+    prompt, first = begin_turn(conversation, gateway, "Why?")
+    end(first, build_reply("So."))
     second = conversation.answer(prompt, gateway, MODEL, uuid4())
     view = conversation.view(first.pk)
     assert (view.thread, view.streaming) == ([prompt, second], [second])
-    end(second, reply_of("Or so."))
+    end(second, build_reply("Or so."))
     view = conversation.view(first.pk)
     assert (view.thread, view.head, view.streaming) == ([prompt, first], first, [])
 
 
 def test_a_title_with_many_combining_characters_is_truncated_to_fit() -> None:
-    assert len(Conversation.title_of("a" + "\u0301" * 200)) == MAX_TITLE_LENGTH
+    assert len(Conversation.build_title("a" + "\u0301" * 200)) == MAX_TITLE_LENGTH
 
 
 def test_renaming_does_not_reorder_the_list(conversation: Conversation, carol: User) -> None:
     other = carol.conversations.create(title="Newer")
     conversation.rename("The sky at night")
-    assert [one.title for one in carol.conversations.all()] == ["Newer", "The sky at night"]
+    assert [chat.title for chat in carol.conversations.all()] == ["Newer", "The sky at night"]
     other.delete()
     other.rename("Back again?")
     assert carol.conversations.get() == conversation
@@ -271,10 +278,10 @@ def test_erasing_deletes_all_of_a_conversation_and_nothing_else(
 ) -> None:
     monkeypatch.setattr("chatapp.models.conversations.erasable.ERASED_AT_ONCE", 2)
     for erased in (carol.conversations.create(title="Kept"), conversation):
-        prompt, first = answered(erased, gateway, "Why?")
+        prompt, first = store_turn(erased, gateway, "Why?")
         ReplyImage.objects.create(message=first, position=0, media_type="image/gif", data=b"GIF")
-        end(erased.answer(prompt, gateway, MODEL, uuid4()), reply_of("Again."))
-        asked(erased, gateway, "And?", first)
+        end(erased.answer(prompt, gateway, MODEL, uuid4()), build_reply("Again."))
+        begin_turn(erased, gateway, "And?", first)
     before = [model.objects.count() for model in (Message, ReplyImage)]
     cost = Usage.objects.count()
     conversation.erase()
@@ -282,15 +289,15 @@ def test_erasing_deletes_all_of_a_conversation_and_nothing_else(
         count // 2 for count in before
     ]
     assert Usage.objects.count() == cost
-    assert [one.title for one in Conversation.objects.all()] == ["Kept"]
+    assert [chat.title for chat in Conversation.objects.all()] == ["Kept"]
 
 
 def test_a_failed_erasure_leaves_a_shorter_but_whole_thread(
     conversation: Conversation, gateway: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("chatapp.models.conversations.erasable.ERASED_AT_ONCE", 2)
-    prompt, first = answered(conversation, gateway, "Why?")
-    answered(conversation, gateway, "And?", first)
+    prompt, first = store_turn(conversation, gateway, "Why?")
+    store_turn(conversation, gateway, "And?", first)
     erase_once(conversation, monkeypatch)
     assert conversation.view().thread == [prompt, first]
     conversation.erase()
@@ -307,10 +314,10 @@ def test_erasing_waits_for_a_concurrent_prompt(
         finally:
             connection.close()
 
-    _, first = answered(conversation, gateway, "Why?")
+    _, first = store_turn(conversation, gateway, "Why?")
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
-            asked(conversation, gateway, "And?", first)
+            begin_turn(conversation, gateway, "And?", first)
             erased = pool.submit(erase)
             wait_until_somebody_waits()
         assert erased.result()["chatapp.Message"] == 4
@@ -335,9 +342,11 @@ def erase_once(conversation: Conversation, monkeypatch: pytest.MonkeyPatch) -> N
 def test_the_model_used_last_is_that_of_the_newest_reply(
     conversation: Conversation, gateway: Upstream
 ) -> None:
-    assert Conversation.model_used_last_by(conversation.user) is None
-    prompt, reply = asked(conversation, gateway, "Why?")
-    end(reply, reply_of("So."))
-    assert Conversation.model_used_last_by(conversation.user) == ModelChoice(gateway.pk, MODEL)
+    assert Conversation.find_last_used_model(conversation.user) is None
+    prompt, reply = begin_turn(conversation, gateway, "Why?")
+    end(reply, build_reply("So."))
+    assert Conversation.find_last_used_model(conversation.user) == ModelChoice(gateway.pk, MODEL)
     conversation.answer(prompt, gateway, "another", uuid4())
-    assert Conversation.model_used_last_by(conversation.user) == ModelChoice(gateway.pk, "another")
+    assert Conversation.find_last_used_model(conversation.user) == ModelChoice(
+        gateway.pk, "another"
+    )

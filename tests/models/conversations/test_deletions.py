@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from chatapp.models import Conversation, Deletion, Message, Refused, Restoration, Upstream, User
 from chatapp.models.conversations.messages import MessageQuerySet
-from tests.support.stored import answered, asked
+from tests.support.stored import begin_turn, store_turn
 
 pytestmark = pytest.mark.django_db
 
@@ -16,8 +16,8 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def turns(conversation: Conversation, gateway: Upstream) -> list[Message]:
     """Two prompts and their replies, one after the other."""
-    prompt, reply = answered(conversation, gateway, "Why?")
-    return [prompt, reply, *answered(conversation, gateway, "And then?", reply)]
+    prompt, reply = store_turn(conversation, gateway, "Why?")
+    return [prompt, reply, *store_turn(conversation, gateway, "And then?", reply)]
 
 
 def texts(conversation: Conversation) -> list[str]:
@@ -53,17 +53,19 @@ def test_an_emptied_conversation_accepts_a_new_prompt(
     Deletion(turns[0].pk).store(carol)
     assert texts(conversation) == []
     assert conversation.view().head is None
-    answered(conversation, gateway, "Again")
+    store_turn(conversation, gateway, "Again")
     assert texts(conversation) == ["Again", "To Again"]
 
 
 def test_after_deleting_a_sibling_the_other_is_shown_and_counted_alone(
     carol: User, conversation: Conversation, turns: list[Message], gateway: Upstream
 ) -> None:
-    second, _ = answered(conversation, gateway, "Or else?", turns[1])
+    second, _ = store_turn(conversation, gateway, "Or else?", turns[1])
     Deletion(second.pk).store(carol)
     assert texts(conversation)[2:] == ["And then?", "To And then?"]
-    assert [one.siblings for one in conversation.view().thread] == [[turn] for turn in turns]
+    assert [message.siblings for message in conversation.view().thread] == [
+        [turn] for turn in turns
+    ]
 
 
 def test_undo_restores_exactly_what_the_deletion_took(
@@ -81,7 +83,7 @@ def test_undo_restores_exactly_what_the_deletion_took(
 def test_undo_shows_the_branch_that_was_read(
     carol: User, conversation: Conversation, turns: list[Message], gateway: Upstream
 ) -> None:
-    answered(conversation, gateway, "Or else?", turns[1])
+    store_turn(conversation, gateway, "Or else?", turns[1])
     Deletion(turns[0].pk).store(carol)
     Restoration(turns[0].pk, turns[3].pk).store(carol)
     assert texts(conversation)[2] == "And then?"
@@ -122,7 +124,7 @@ def test_two_deletions_never_have_the_same_timestamp(
 def test_a_streaming_reply_must_be_stopped_before_it_is_deleted(
     carol: User, conversation: Conversation, gateway: Upstream
 ) -> None:
-    prompt, reply = asked(conversation, gateway, "Why?")
+    prompt, reply = begin_turn(conversation, gateway, "Why?")
     with pytest.raises(Refused, match="Stop it first"):
         Deletion(prompt.pk).store(carol)
     assert present(conversation) == {prompt.pk, reply.pk}

@@ -16,7 +16,7 @@ from chatapp.models import (
     Upstream,
     User,
 )
-from tests.support.stored import MODEL, answered, end, reply_of
+from tests.support.stored import MODEL, build_reply, end, store_turn
 
 pytestmark = pytest.mark.django_db
 
@@ -25,8 +25,8 @@ HERE = UUID(int=1)
 
 @pytest.fixture
 def turns(conversation: Conversation, gateway: Upstream) -> list[Message]:
-    prompt, reply = answered(conversation, gateway, "Why?")
-    return [prompt, reply, *answered(conversation, gateway, "And then?", reply)]
+    prompt, reply = store_turn(conversation, gateway, "Why?")
+    return [prompt, reply, *store_turn(conversation, gateway, "And then?", reply)]
 
 
 @pytest.fixture
@@ -45,11 +45,14 @@ def test_an_edit_adds_a_sibling_and_overwrites_nothing(
         "To Why?",
         "And now?",
     ]
-    end(turn.reply, reply_of("Nothing"))
+    end(turn.reply, build_reply("Nothing"))
     conversation.refresh_from_db()
-    assert [one.content for one in conversation.view().thread[2:]] == ["And now?", "Nothing"]
+    assert [message.content for message in conversation.view().thread[2:]] == [
+        "And now?",
+        "Nothing",
+    ]
     assert conversation.view().thread[2].siblings == [turns[2], turn.prompt]
-    before = [one.content for one in conversation.view(turns[2].pk).thread]
+    before = [message.content for message in conversation.view(turns[2].pk).thread]
     assert before == ["Why?", "To Why?", "And then?", "To And then?"]
 
 
@@ -86,7 +89,7 @@ def test_sending_a_deleted_prompt_again_stores_a_new_one(
     carol: User, edit: Edit, turns: list[Message]
 ) -> None:
     first = edit.store(carol, HERE)
-    end(first.reply, reply_of("Nothing"))
+    end(first.reply, build_reply("Nothing"))
     Deletion(first.prompt.pk).store(carol)
     again = edit.store(carol, HERE)
     assert not again.is_repeated

@@ -10,9 +10,9 @@ from chatapp.models import Message, RequestSettings
 from chatapp.models.conversations.branch_history import BranchHistory
 from chatapp.models.conversations.rounds import CANCELLED, Round, RunState, ToolRun
 from chatapp.models.conversations.turns import Turn
-from chatapp.upstream.wire.history import GO_ON, NO_ANSWER, NO_RESULT, History
+from chatapp.upstream.wire.history import CONTINUE_PROMPT, NO_ANSWER, NO_RESULT, History
 from tests.support.chat_templates import check, gemma
-from tests.support.profile import scaled
+from tests.support.profile import choose_size
 
 TEXTS = st.sampled_from(["", " ", "\n\n", "Rain.", " Because. "])
 IDS = st.sampled_from(["a", "b"])
@@ -41,8 +41,10 @@ def replies(draw: st.DrawFn) -> Message:
         content=draw(TEXTS),
         refusal=draw(TEXTS),
         model=draw(st.sampled_from(["m", "n"])),
-        earlier_rounds=[one.as_record() for one in draw(st.lists(ROUNDS, max_size=2))],
-        tool_runs=[one.as_record() for one in draw(st.lists(RUNS, max_size=2))],
+        earlier_rounds=[
+            earlier_round.as_record() for earlier_round in draw(st.lists(ROUNDS, max_size=2))
+        ],
+        tool_runs=[run.as_record() for run in draw(st.lists(RUNS, max_size=2))],
     )
 
 
@@ -52,20 +54,20 @@ def prompts(draw: st.DrawFn) -> Message:
     return prompt("" if is_continuation else "Why?", is_continuation=is_continuation)
 
 
-def prompt(text: str, **given: Any) -> Message:
-    return Message(role="user", content=text, **given)
+def prompt(text: str, **fields: Any) -> Message:
+    return Message(role="user", content=text, **fields)
 
 
-def sent(*messages: Message, instructions: str = "") -> list[Any]:
+def build_request(*messages: Message, instructions: str = "") -> list[Any]:
     """Return what is sent to the upstream to answer the last of these messages."""
     reply = Message(role="assistant", model="m")
     *before, last = messages
     asked_with = RequestSettings(instructions=instructions)
-    turn = Turn(BranchHistory(others=before), last, reply, asked_with=asked_with)
+    turn = Turn(BranchHistory(others=before), last, reply, request_settings=asked_with)
     return list(turn.history.messages)
 
 
-@settings(max_examples=scaled(100, 20_000))
+@settings(max_examples=choose_size(100, 20_000))
 @given(
     turns=st.lists(st.tuples(prompts(), replies()), max_size=5),
     last=prompts(),
@@ -74,66 +76,70 @@ def sent(*messages: Message, instructions: str = "") -> list[Any]:
 def test_every_chat_can_be_continued(
     turns: list[tuple[Message, Message]], last: Message, instructions: str
 ) -> None:
-    messages = [prompt("First"), *(one for turn in turns for one in reversed(turn)), last]
-    found = sent(*messages, instructions=instructions)
-    check(found)
-    history = History.of(found)
-    assert history.messages == found  # already normalised
+    messages = [prompt("First"), *(message for turn in turns for message in reversed(turn)), last]
+    request_messages = build_request(*messages, instructions=instructions)
+    check(request_messages)
+    history = History.of(request_messages)
+    assert history.messages == request_messages  # already normalised
     gemma(history.without_system().messages)
-    assert found[-1]["role"] == "tool" or found[-1]["content"].strip()
+    assert request_messages[-1]["role"] == "tool" or request_messages[-1]["content"].strip()
 
 
-@settings(max_examples=scaled(50, 5_000))
+@settings(max_examples=choose_size(50, 5_000))
 @given(
     messages=st.lists(st.one_of(prompts(), replies()), max_size=8),
     place=st.integers(min_value=0, max_value=8),
 )
 def test_a_history_is_the_same_wherever_it_is_split(messages: list[Message], place: int) -> None:
-    parts = [one.as_chat_messages() for one in [prompt("First"), *messages]]
+    parts = [message.as_chat_messages() for message in [prompt("First"), *messages]]
 
-    def joined(part: list[list[dict[str, object]]]) -> History:
+    def join_parts(part: list[list[dict[str, object]]]) -> History:
         return History.of(message for messages in part for message in messages)
 
-    whole = joined(parts)
-    assert joined(parts[: place + 1]).followed_by(joined(parts[place + 1 :])) == whole
+    whole = join_parts(parts)
+    assert join_parts(parts[: place + 1]).concatenate(join_parts(parts[place + 1 :])) == whole
 
 
 @pytest.mark.parametrize("lost", [{}, {"reasoning": "Hm."}, {"content": " \n"}])
 def test_a_reply_without_text_is_sent_as_no_answer(lost: dict[str, str]) -> None:
-    messages = sent(prompt("One"), Message(role="assistant", **lost), prompt("Two"))
+    messages = build_request(prompt("One"), Message(role="assistant", **lost), prompt("Two"))
     assert [message["content"] for message in messages] == ["One", NO_ANSWER, "Two"]
 
 
 def test_a_refusal_is_sent_as_the_models_reply() -> None:
-    messages = sent(prompt("One"), Message(role="assistant", refusal="No."), prompt("Two"))
+    messages = build_request(prompt("One"), Message(role="assistant", refusal="No."), prompt("Two"))
     assert messages[1] == {"role": "assistant", "content": "No."}
 
 
 def test_continuing_a_reply_without_text_asks_the_prompt_again() -> None:
-    messages = sent(prompt("One"), Message(role="assistant"), prompt("", is_continuation=True))
+    messages = build_request(
+        prompt("One"), Message(role="assistant"), prompt("", is_continuation=True)
+    )
     assert messages == [{"role": "user", "content": "One"}]
 
 
 def test_a_continuation_that_never_arrived_is_not_requested_again() -> None:
     half, nothing = Message(role="assistant", content="Half"), Message(role="assistant")
-    messages = sent(prompt("One"), half, prompt("", is_continuation=True), nothing, prompt("Two"))
+    messages = build_request(
+        prompt("One"), half, prompt("", is_continuation=True), nothing, prompt("Two")
+    )
     assert [message["content"] for message in messages] == ["One", "Half", "Two"]
-    assert GO_ON not in str(messages)
+    assert CONTINUE_PROMPT not in str(messages)
 
 
 def test_a_prompt_never_directly_follows_a_tool_result() -> None:
     called = Round(tool_runs=[ToolRun("a", "now", "", RunState.DONE)])
     cancelled = Round(tool_runs=[ToolRun("b", "now", "{", RunState.CANCELLED)])
-    rounds = [one.as_record() for one in (called, cancelled)]
+    rounds = [call_round.as_record() for call_round in (called, cancelled)]
     reply = Message(role="assistant", earlier_rounds=rounds)
-    messages = sent(prompt("One"), reply, prompt("Two"))
+    messages = build_request(prompt("One"), reply, prompt("Two"))
     assert [message.get("content") for message in messages] == [
         *("One", None, NO_RESULT, None, CANCELLED, NO_ANSWER, "Two"),
     ]
 
 
 def test_without_a_system_role_instructions_go_into_the_first_prompt() -> None:
-    history = History.of(sent(prompt("One"), instructions="Be brief."))
+    history = History.of(build_request(prompt("One"), instructions="Be brief."))
     assert history.has_system
     assert history.without_system().messages == [{"role": "user", "content": "Be brief.\n\nOne"}]
     assert not history.without_system().has_system

@@ -9,7 +9,7 @@ from chatapp.models import Conversation, Message, Upstream, Usage, User
 from chatapp.models.conversations import ledger
 from chatapp.upstream.wire.events import TokenUsage
 from tests.support.live import Site, execute, run
-from tests.support.stored import MODEL, asked, end, reply_of
+from tests.support.stored import MODEL, begin_turn, build_reply, end
 
 SPENT = Usage.Provenance.REPORTED, TokenUsage(12, 18, 30)
 
@@ -17,8 +17,8 @@ SPENT = Usage.Provenance.REPORTED, TokenUsage(12, 18, 30)
 @pytest.fixture
 def reply(conversation: Conversation, gateway: Upstream) -> Message:
     """A reply to Carol that used thirty tokens."""
-    _, reply = asked(conversation, gateway, "Why?")
-    end(reply, reply_of("So."), usage=Usage.counted(*SPENT))
+    _, reply = begin_turn(conversation, gateway, "Why?")
+    end(reply, build_reply("So."), usage=Usage.from_tokens(*SPENT))
     return reply
 
 
@@ -45,20 +45,20 @@ def test_deleting_something_keeps_what_it_cost(
 
 
 def test_saving_a_reply_again_books_it_once(reply: Message) -> None:
-    usage = Usage.counted(Usage.Provenance.REPORTED, TokenUsage(12, 20, 32))
-    end(reply, reply_of("So it is."), usage=usage)
-    assert [one.total_tokens for one in Usage.objects.all()] == [32]
+    usage = Usage.from_tokens(Usage.Provenance.REPORTED, TokenUsage(12, 20, 32))
+    end(reply, build_reply("So it is."), usage=usage)
+    assert [row.total_tokens for row in Usage.objects.all()] == [32]
 
 
 @pytest.mark.parametrize("gone", ["conversation", "person"])
 def test_a_reply_is_booked_even_if_its_conversation_was_deleted_meanwhile(
     conversation: Conversation, gateway: Upstream, carol: User, gone: str
 ) -> None:
-    _, reply = asked(conversation, gateway, "Why?")
+    _, reply = begin_turn(conversation, gateway, "Why?")
     {"conversation": conversation, "person": carol}[gone].delete()
     with pytest.raises(DatabaseError):
-        end(reply, reply_of("So."), usage=Usage.counted(*SPENT))
-    assert [one.total_tokens for one in Usage.objects.filter(user=None)] == (
+        end(reply, build_reply("So."), usage=Usage.from_tokens(*SPENT))
+    assert [usage.total_tokens for usage in Usage.objects.filter(user=None)] == (
         [30] if gone == "person" else []
     )
     assert Usage.objects.get().pk == reply.pk
@@ -68,10 +68,10 @@ def test_a_reply_is_booked_even_if_its_conversation_was_deleted_meanwhile(
 def test_a_title_counts_in_its_conversation_but_not_as_a_reply(
     reply: Message, conversation: Conversation, gateway: Upstream, carol: User
 ) -> None:
-    usage = Usage.counted(Usage.Provenance.REPORTED, TokenUsage(100, 5, 105))
-    Usage.book([usage.of_title(conversation.pk, carol.pk, gateway, "small")])
-    found = Conversation.objects.with_usage().get()
-    assert (found.reply_count, found.total_tokens, found.estimated_tokens) == (1, 135, 0)
+    usage = Usage.from_tokens(Usage.Provenance.REPORTED, TokenUsage(100, 5, 105))
+    Usage.book([usage.charge_title(conversation.pk, carol.pk, gateway, "small")])
+    sums = Conversation.objects.with_usage().get()
+    assert (sums.reply_count, sums.total_tokens, sums.estimated_tokens) == (1, 135, 0)
     assert Usage.objects.get(kind="title").model == "small"
 
 
@@ -119,9 +119,9 @@ DELETED_BY_AN_OLD_PROCESS = [
 ]
 
 
-def stored(person: int, *replies: int) -> list[str]:
-    """A person with an upstream of their own and a conversation, as version 0.4.0 stores them."""
-    begun = [one.format(person, f"{11 + person:032x}") for one in BEGUN]
+def build_insert_statements(person: int, *replies: int) -> list[str]:
+    """Return the SQL by which version 0.4.0 stores a person, an upstream and a conversation."""
+    begun = [statement.format(person, f"{11 + person:032x}") for statement in BEGUN]
     return begun + [REPLY.format(person, f"{11 + person:032x}", reply) for reply in replies]
 
 
@@ -138,12 +138,12 @@ print(json.dumps([[one.pk.int, one.user_id, one.upstream_name, one.model, one.to
 
 @pytest.mark.thorough
 def test_no_row_is_lost_while_processes_of_the_previous_version_still_run(site: Site) -> None:
-    environment = site.nothing()
+    environment = site.missing_installation()
     run(environment, "manage.py", "migrate", "--verbosity", "0", "chatapp", "0010")
-    execute(environment, *stored(1, 1, 2), *stored(2, 3))
-    execute(environment, *(BOOKED_BY_AN_OLD_PROCESS.format(one, 10) for one in (1, 3)))
+    execute(environment, *build_insert_statements(1, 1, 2), *build_insert_statements(2, 3))
+    execute(environment, *(BOOKED_BY_AN_OLD_PROCESS.format(number, 10) for number in (1, 3)))
     run(environment, "manage.py", "migrate", "--verbosity", "0")
-    execute(environment, *(BOOKED_BY_AN_OLD_PROCESS.format(one, 20) for one in (1, 2)))
+    execute(environment, *(BOOKED_BY_AN_OLD_PROCESS.format(number, 20) for number in (1, 2)))
     execute(environment, *DELETED_BY_AN_OLD_PROCESS)
     assert json.loads(run(environment, "-c", BOOKS).stdout) == [
         [1, 1, "Gateway 1", "m", 20, "2026-01-02"],

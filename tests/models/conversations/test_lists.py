@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from chatapp.models import Conversation, User
 from chatapp.models.conversations import lists
 from chatapp.models.conversations.lists import ListPosition, Page
-from tests.support.profile import scaled
+from tests.support.profile import choose_size
 
 NOW = timezone.now()
 
@@ -35,60 +35,60 @@ def place(page: Page, at: int) -> ListPosition:
     return ListPosition(page.rows[at].updated_at, page.rows[at].pk)
 
 
-@settings(max_examples=scaled(10, 50), suppress_health_check=list(HealthCheck))
+@settings(max_examples=choose_size(10, 50), suppress_health_check=list(HealthCheck))
 @given(st.lists(st.integers(0, 3), max_size=17))
 def test_every_row_is_on_one_page_down_and_up_again(carol: User, moments: list[int]) -> None:
     Conversation.objects.all().delete()
-    wanted = give(carol, moments)
+    expected_ids = give(carol, moments)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lists, "PAGE", 4)
-        folder = carol.conversations.loose()
+        folder = carol.conversations.without_project()
         page = lists.page_from_top(folder, 4)
-        found = ids(page)
+        row_ids = ids(page)
         while page.has_older:
             page = lists.page_below(folder, place(page, -1))
-            found += ids(page)
-        assert found == wanted
-        found = ids(page)
+            row_ids += ids(page)
+        assert row_ids == expected_ids
+        row_ids = ids(page)
         while page.rows and (page := lists.page_above(folder, place(page, 0))).rows:
-            assert page.has_newer == (ids(page)[0] != wanted[0])
-            found = ids(page) + found
-        assert found == wanted
+            assert page.has_newer == (ids(page)[0] != expected_ids[0])
+            row_ids = ids(page) + row_ids
+        assert row_ids == expected_ids
 
 
 def test_the_prepared_statements_return_the_same_pages(carol: User) -> None:
-    wanted = give(carol, [minute // 3 for minute in range(200)])
+    expected_ids = give(carol, [minute // 3 for minute in range(200)])
     first = lists.first_page(carol)
     second = lists.next_page(carol, place(first, -1))
-    assert ids(first) + ids(second) == wanted[:120]
+    assert ids(first) + ids(second) == expected_ids[:120]
     assert (first.has_older, second.has_older) == (True, True)
     assert ids(lists.previous_page(carol, place(second, 0))) == ids(first)
-    window = lists.page_with(carol.conversations.loose(), place(second, 5), 100)
-    assert ids(window) == wanted[65:165]
+    window = lists.page_with(carol.conversations.without_project(), place(second, 5), 100)
+    assert ids(window) == expected_ids[65:165]
     assert (window.has_newer, window.has_older) == (True, True)
 
 
 def test_each_list_contains_only_its_own_conversations(carol: User) -> None:
     project = carol.projects.create(name="P")
     folders = {
-        "loose": give_one(carol),
+        "without_project": give_one(carol),
         "archived": give_one(carol, archived_at=NOW),
         "trashed": give_one(carol, trashed_at=NOW, archived_at=NOW),
         "filed": give_one(carol, project=project),
     }
     give_one(carol, is_temporary=True)
     own = carol.conversations
-    found = {
-        "loose": own.loose(),
+    rows_by_folder = {
+        "without_project": own.without_project(),
         "archived": own.archived(),
         "trashed": own.trashed(),
-        "filed": own.filed(project.pk),
+        "filed": own.in_project(project.pk),
     }
-    assert {name: one.get().pk for name, one in found.items()} == folders
-    assert own.kept().count() == 4
+    assert {name: rows.get().pk for name, rows in rows_by_folder.items()} == folders
+    assert own.not_trashed().count() == 4
     pinned = give_one(carol, is_pinned=True)
-    assert [row.pk for row in lists.pinned(carol)] == [pinned]
-    assert ids(lists.first_page(carol)) == [folders["loose"]]
+    assert [row.pk for row in lists.load_pinned(carol)] == [pinned]
+    assert ids(lists.first_page(carol)) == [folders["without_project"]]
 
 
 def give_one(carol: User, **fields: object) -> UUID:
@@ -96,14 +96,14 @@ def give_one(carol: User, **fields: object) -> UUID:
     return pk
 
 
-@pytest.mark.parametrize("folder", ["loose", "archived", "trashed"])
+@pytest.mark.parametrize("folder", ["without_project", "archived", "trashed"])
 def test_an_index_returns_the_page_in_order(carol: User, folder: str) -> None:
-    found = getattr(carol.conversations, folder)().filter(updated_at__lte=NOW)
-    if folder == "loose":
-        found = found.filter(is_pinned__in=[False])
+    rows = getattr(carol.conversations, folder)().filter(updated_at__lte=NOW)
+    if folder == "without_project":
+        rows = rows.filter(is_pinned__in=[False])
     if connection.vendor == "sqlite":  # PostgreSQL's plan depends on the number of rows
-        name = {"loose": "listed"}.get(folder, folder)
-        plan = found[:61].explain()
+        name = {"without_project": "listed"}.get(folder, folder)
+        plan = rows[:61].explain()
         assert f"USING INDEX conversation_{name}" in plan
         assert "B-TREE" not in plan
 
@@ -112,6 +112,6 @@ def test_the_sidebar_takes_three_statements(carol: User) -> None:
     give(carol, [1] * 70)
     with CaptureQueriesContext(connection) as queries:
         lists.first_page(carol)
-        lists.pinned(carol)
+        lists.load_pinned(carol)
         lists.projects(carol)
     assert len(queries) == 3

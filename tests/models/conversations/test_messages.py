@@ -9,10 +9,10 @@ from django.apps import apps
 from chatapp.models import Conversation, Message, Upstream, Usage
 from chatapp.upstream.wire.estimates import PromptSize, estimate
 from chatapp.upstream.wire.events import TokenUsage
-from chatapp.upstream.wire.history import NOTHING
+from chatapp.upstream.wire.history import EMPTY_HISTORY
 from chatapp.upstream.wire.reply import Ending, Reply
 from tests.support.present import present
-from tests.support.stored import MODEL, asked, end, growing, reply_of
+from tests.support.stored import MODEL, apply_reply, begin_turn, build_reply, end
 
 pytestmark = pytest.mark.django_db
 
@@ -20,9 +20,9 @@ pytestmark = pytest.mark.django_db
 def test_a_checkpoint_saves_the_text_of_a_streaming_reply(
     conversation: Conversation, gateway: Upstream
 ) -> None:
-    _, reply = asked(conversation, gateway, "Why?")
+    _, reply = begin_turn(conversation, gateway, "Why?")
     reply.time_to_first_token = 0.25
-    Message.objects.checkpoint([growing(reply, reply_of("Half of", "Hm."))])
+    Message.objects.checkpoint([apply_reply(reply, build_reply("Half of", "Hm."))])
     reply.refresh_from_db()
     assert (reply.content, reply.reasoning, reply.is_streaming) == ("Half of", "Hm.", True)
     assert reply.time_to_first_token == 0.25
@@ -31,9 +31,9 @@ def test_a_checkpoint_saves_the_text_of_a_streaming_reply(
 def test_a_late_checkpoint_does_not_overwrite_an_ended_reply(
     conversation: Conversation, gateway: Upstream
 ) -> None:
-    _, reply = asked(conversation, gateway, "Why?")
-    end(Message.objects.get(pk=reply.pk), reply_of("The whole of it"), Ending.COMPLETE)
-    Message.objects.checkpoint([growing(reply, reply_of("The who"))])
+    _, reply = begin_turn(conversation, gateway, "Why?")
+    end(Message.objects.get(pk=reply.pk), build_reply("The whole of it"), Ending.COMPLETE)
+    Message.objects.checkpoint([apply_reply(reply, build_reply("The who"))])
     reply.refresh_from_db()
     assert (reply.content, reply.ending) == ("The whole of it", "complete")
 
@@ -41,10 +41,10 @@ def test_a_late_checkpoint_does_not_overwrite_an_ended_reply(
 def test_interrupt_ends_only_streaming_replies(
     conversation: Conversation, gateway: Upstream
 ) -> None:
-    prompt, ended = asked(conversation, gateway, "Why?")
-    end(ended, reply_of("So."), Ending.STOPPED)
+    prompt, ended = begin_turn(conversation, gateway, "Why?")
+    end(ended, build_reply("So."), Ending.STOPPED)
     running = conversation.answer(prompt, gateway, MODEL, uuid4())
-    Message.objects.checkpoint([growing(running, reply_of("Half of"))])
+    Message.objects.checkpoint([apply_reply(running, build_reply("Half of"))])
     assert Message.objects.interrupt_orphans() == 1
     for message in (prompt, running, ended):
         message.refresh_from_db()
@@ -53,10 +53,10 @@ def test_interrupt_ends_only_streaming_replies(
 
 
 def test_finish_saves_text_ending_and_cost(conversation: Conversation, gateway: Upstream) -> None:
-    _, reply = asked(conversation, gateway, "Why?")
+    _, reply = begin_turn(conversation, gateway, "Why?")
     tokens = TokenUsage(prompt_tokens=12, completion_tokens=18, total_tokens=30)
-    usage = Usage.counted(Usage.Provenance.REPORTED, tokens)
-    end(reply, reply_of("So.", "Hm."), Ending.LENGTH, usage)
+    usage = Usage.from_tokens(Usage.Provenance.REPORTED, tokens)
+    end(reply, build_reply("So.", "Hm."), Ending.LENGTH, usage)
     saved = Message.objects.select_related("usage").get(pk=reply.pk)
     assert (saved.content, saved.reasoning, saved.ending) == ("So.", "Hm.", "length")
     assert (saved.usage.total_tokens, saved.usage.provenance) == (30, "reported")
@@ -65,11 +65,11 @@ def test_finish_saves_text_ending_and_cost(conversation: Conversation, gateway: 
 def test_an_interrupted_reply_costs_what_its_last_checkpoint_recorded(
     conversation: Conversation, gateway: Upstream
 ) -> None:
-    _, reply = asked(conversation, gateway, "Why?")
-    reply.usage_so_far = Usage.estimated(
-        estimate(PromptSize.of(NOTHING), [reply_of("x" * 400), reply_of("y" * 400)])
+    _, reply = begin_turn(conversation, gateway, "Why?")
+    reply.usage_so_far = Usage.from_estimate(
+        estimate(PromptSize.of(EMPTY_HISTORY), [build_reply("x" * 400), build_reply("y" * 400)])
     ).as_record()
-    Message.objects.checkpoint([growing(reply, reply_of("x" * 400))])
+    Message.objects.checkpoint([apply_reply(reply, build_reply("x" * 400))])
     assert Message.objects.interrupt_orphans() == 1
     saved = Message.objects.select_related("usage").get(pk=reply.pk)
     assert present(saved.usage.completion_tokens) > 200  # both choices; only one is stored
@@ -80,7 +80,7 @@ def test_an_interrupted_reply_costs_what_its_last_checkpoint_recorded(
 def test_a_reply_interrupted_before_its_first_checkpoint_costs_its_prompt(
     conversation: Conversation, gateway: Upstream
 ) -> None:
-    asked(conversation, gateway, "Why?" * 100)
+    begin_turn(conversation, gateway, "Why?" * 100)
     assert Message.objects.interrupt_orphans() == 1
     usage = Usage.objects.get()
     assert present(usage.prompt_tokens) > 100
@@ -91,11 +91,11 @@ def test_a_reply_interrupted_before_its_first_checkpoint_costs_its_prompt(
 def test_a_process_taken_for_dead_replaces_what_was_booked_for_its_reply(
     conversation: Conversation, gateway: Upstream
 ) -> None:
-    _, reply = asked(conversation, gateway, "Why?")
+    _, reply = begin_turn(conversation, gateway, "Why?")
     Message.objects.interrupt_orphans()
-    usage = Usage.counted(Usage.Provenance.REPORTED, TokenUsage(12, 18, 30))
+    usage = Usage.from_tokens(Usage.Provenance.REPORTED, TokenUsage(12, 18, 30))
     for _ in range(2):
-        end(reply, reply_of("So."), Ending.COMPLETE, usage)
+        end(reply, build_reply("So."), Ending.COMPLETE, usage)
     booked = Usage.objects.get()
     assert (booked.provenance, booked.total_tokens) == ("reported", 30)
     assert booked.upper_total_tokens is None
@@ -104,7 +104,7 @@ def test_a_process_taken_for_dead_replaces_what_was_booked_for_its_reply(
 def test_the_migration_books_replies_that_were_interrupted_earlier(
     conversation: Conversation, gateway: Upstream
 ) -> None:
-    prompt, lost = asked(conversation, gateway, "Why?")
+    prompt, lost = begin_turn(conversation, gateway, "Why?")
     Message.objects.filter(pk=lost.pk).update(ending=Ending.INTERRUPTED)
     other = lost.other_choice(Reply(choice=1), Ending.COMPLETE)
     other.save(force_insert=True)

@@ -25,7 +25,7 @@ from chatapp.models import (
 )
 from chatapp.models.library.presets import CLOCK
 from chatapp.models.library.sharing import Level
-from tests.support.stored import MODEL, end, forked, reply_of
+from tests.support.stored import MODEL, build_reply, end, fork_conversation
 
 pytestmark = pytest.mark.django_db
 
@@ -43,9 +43,9 @@ def poet(alice: User) -> Preset:
     return Preset.start(alice, name="Poet", **content)
 
 
-def begun(user: User, model: ModelChoice, **given: Any) -> Turn:
-    turn = Prompt("Why?", model, **given).store(user, HERE)
-    end(turn.reply, reply_of("So."))
+def begin_turn(user: User, model: ModelChoice, **fields: Any) -> Turn:
+    turn = Prompt("Why?", model, **fields).store(user, HERE)
+    end(turn.reply, build_reply("So."))
     return turn
 
 
@@ -53,7 +53,7 @@ def follow_up(turn: Turn, model: ModelChoice, user: User) -> Turn:
     return Prompt("And?", model, turn.conversation.pk, turn.reply.pk).store(user, HERE)
 
 
-def asked_with(turn: Turn) -> tuple[object, object]:
+def read_sent_settings(turn: Turn) -> tuple[object, object]:
     first = turn.history.messages[0]
     return first["content"] if first["role"] == "system" else "", turn.parameters
 
@@ -68,36 +68,40 @@ def share(preset: Preset, level: Level = Level.USE) -> Group:
 def test_a_chat_keeps_the_version_that_it_began_with(
     alice: User, model: ModelChoice, poet: Preset
 ) -> None:
-    turn = begun(alice, model, preset=poet.pk)
-    assert asked_with(turn) == ("Rhyme.", {"temperature": 1})
+    turn = begin_turn(alice, model, preset=poet.pk)
+    assert read_sent_settings(turn) == ("Rhyme.", {"temperature": 1})
     poet.change(alice, 1, system_prompt="Speak plainly.")
-    assert asked_with(follow_up(turn, model, alice)) == ("Rhyme.", {"temperature": 1})
-    settings = ChatSettings.of(turn.conversation)
-    assert (settings.is_behind, settings.departs) == (True, False)
-    assert asked_with(begun(alice, model, preset=poet.pk))[0] == "Speak plainly."
+    assert read_sent_settings(follow_up(turn, model, alice)) == ("Rhyme.", {"temperature": 1})
+    settings = ChatSettings.for_conversation(turn.conversation)
+    assert (settings.is_behind, settings.differs_from_preset) == (True, False)
+    assert read_sent_settings(begin_turn(alice, model, preset=poet.pk))[0] == "Speak plainly."
 
 
 def test_a_chat_departs_from_its_preset(alice: User, model: ModelChoice, poet: Preset) -> None:
     own = {"system_prompt": "", "parameters": {"temperature": 1}}
-    turn = begun(alice, model, preset=poet.pk, **own)
-    assert asked_with(turn) == ("", {"temperature": 1})
-    settings = ChatSettings.of(turn.conversation)
-    assert (settings.system_prompt, settings.parameters, settings.departs) == ("", None, True)
+    turn = begin_turn(alice, model, preset=poet.pk, **own)
+    assert read_sent_settings(turn) == ("", {"temperature": 1})
+    settings = ChatSettings.for_conversation(turn.conversation)
+    assert (settings.system_prompt, settings.parameters, settings.differs_from_preset) == (
+        "",
+        None,
+        True,
+    )
 
 
 def test_a_preset_that_is_not_open_begins_no_chat(
     bob: User, model: ModelChoice, poet: Preset
 ) -> None:
     with pytest.raises(Refused, match="no longer exists"):
-        begun(bob, model, preset=poet.pk)
+        begin_turn(bob, model, preset=poet.pk)
 
 
 def test_whoever_may_only_use_a_preset_changes_nothing_of_it(
     bob: User, model: ModelChoice, poet: Preset
 ) -> None:
     bob.groups.add(share(poet))
-    turn = begun(bob, model, preset=poet.pk, system_prompt="Mine.", parameters={})
-    assert asked_with(turn) == ("Rhyme.", {"temperature": 1})
+    turn = begin_turn(bob, model, preset=poet.pk, system_prompt="Mine.", parameters={})
+    assert read_sent_settings(turn) == ("Rhyme.", {"temperature": 1})
 
 
 def test_a_chat_goes_on_only_while_its_preset_is_shared(
@@ -105,51 +109,53 @@ def test_a_chat_goes_on_only_while_its_preset_is_shared(
 ) -> None:
     group = share(poet)
     bob.groups.add(group)
-    turn = begun(bob, model, preset=poet.pk)
+    turn = begin_turn(bob, model, preset=poet.pk)
     bob.groups.remove(group)
     with pytest.raises(Refused, match="any more"):
         follow_up(turn, model, bob)
-    settings = ChatSettings.of(turn.conversation)
+    settings = ChatSettings.for_conversation(turn.conversation)
     settings.preset_version = None
     settings.store()
-    assert asked_with(follow_up(turn, model, bob)) == ("", {})
+    assert read_sent_settings(follow_up(turn, model, bob)) == ("", {})
 
 
 def test_a_deleted_preset_stays_in_the_chats_that_have_it(
     alice: User, model: ModelChoice, poet: Preset
 ) -> None:
-    turn = begun(alice, model, preset=poet.pk)
+    turn = begin_turn(alice, model, preset=poet.pk)
     poet.discard()
-    assert asked_with(follow_up(turn, model, alice))[0] == "Rhyme."
+    assert read_sent_settings(follow_up(turn, model, alice))[0] == "Rhyme."
     with pytest.raises(Refused):
-        begun(alice, model, preset=poet.pk)
+        begin_turn(alice, model, preset=poet.pk)
 
 
 def test_a_preset_can_leave_out_what_the_person_says_about_themselves(
     alice: User, model: ModelChoice, poet: Preset
 ) -> None:
     Memory.objects.create(user=alice, about="A nurse.")
-    assert "A nurse." in str(asked_with(begun(alice, model, preset=poet.pk))[0])
+    assert "A nurse." in str(read_sent_settings(begin_turn(alice, model, preset=poet.pk))[0])
     poet.change(alice, 1, takes_memory=False)
-    assert asked_with(begun(alice, model, preset=poet.pk))[0] == "Rhyme."
+    assert read_sent_settings(begin_turn(alice, model, preset=poet.pk))[0] == "Rhyme."
 
 
 def test_a_preset_offers_only_its_tools(alice: User, model: ModelChoice, poet: Preset) -> None:
-    one, two = (ToolServer.objects.create(name=name, url="http://t/mcp") for name in ("a", "b"))
-    poet.change(alice, 1, tools=[one.pk])
-    turn = begun(alice, model, preset=poet.pk)
+    first_server, other_server = (
+        ToolServer.objects.create(name=name, url="http://t/mcp") for name in ("a", "b")
+    )
+    poet.change(alice, 1, tools=[first_server.pk])
+    turn = begin_turn(alice, model, preset=poet.pk)
     assert {server.pk: server.is_open for server in turn.tool_servers} == {
-        one.pk: True,
-        two.pk: False,
+        first_server.pk: True,
+        other_server.pk: False,
     }
-    assert turn.asked_with
-    assert not turn.asked_with.offers(CLOCK)
+    assert turn.request_settings
+    assert not turn.request_settings.offers(CLOCK)
 
 
 def test_a_fork_keeps_the_preset(alice: User, model: ModelChoice, poet: Preset) -> None:
-    turn = begun(alice, model, preset=poet.pk)
-    fork = forked(alice, turn.reply.pk)
-    assert ChatSettings.of(fork).preset == poet
+    turn = begin_turn(alice, model, preset=poet.pk)
+    fork = fork_conversation(alice, turn.reply.pk)
+    assert ChatSettings.for_conversation(fork).preset == poet
     recorded = fork.messages.get(role="assistant").request_settings
     assert recorded
     assert recorded.preset == poet
@@ -158,9 +164,9 @@ def test_a_fork_keeps_the_preset(alice: User, model: ModelChoice, poet: Preset) 
 def test_the_ledger_says_which_preset_a_reply_was_asked_with(
     alice: User, model: ModelChoice, poet: Preset
 ) -> None:
-    turn = begun(alice, model, preset=poet.pk)
+    turn = begin_turn(alice, model, preset=poet.pk)
     follow_up(turn, model, alice)
-    alone = begun(alice, model)
+    alone = begin_turn(alice, model)
     booked = Usage.objects.in_bulk([turn.reply.pk, alone.reply.pk])
     assert (booked[turn.reply.pk].preset, booked[alone.reply.pk].preset) == (poet.pk, None)
 
@@ -168,7 +174,7 @@ def test_the_ledger_says_which_preset_a_reply_was_asked_with(
 def test_a_reply_known_only_from_the_database_is_booked_for_its_preset(
     alice: User, model: ModelChoice, poet: Preset
 ) -> None:
-    turn = begun(alice, model, preset=poet.pk)
+    turn = begin_turn(alice, model, preset=poet.pk)
     stored = Message.objects.get(pk=turn.reply.pk)
     assert stored.stored_usage().preset == poet.pk
     RequestSettings.objects.all().delete()
@@ -179,15 +185,15 @@ def test_a_reply_known_only_from_the_database_is_booked_for_its_preset(
 def test_billing_a_reply_does_not_look_up_its_preset(
     alice: User, model: ModelChoice, poet: Preset
 ) -> None:
-    turn = begun(alice, model, preset=poet.pk)
+    turn = begin_turn(alice, model, preset=poet.pk)
     with CaptureQueriesContext(connection) as captured:
-        turn.reply.bill(Usage.nothing())
+        turn.reply.bill(Usage.empty())
     assert "preset" not in str(captured.captured_queries)
 
 
 def test_the_ledger_keeps_the_preset_of_an_erased_person(
     alice: User, model: ModelChoice, poet: Preset
 ) -> None:
-    turn = begun(alice, model, preset=poet.pk)
+    turn = begin_turn(alice, model, preset=poet.pk)
     alice.delete()
     assert Usage.objects.get(pk=turn.reply.pk).preset == poet.pk

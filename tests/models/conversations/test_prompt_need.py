@@ -1,4 +1,4 @@
-"""What a person reads if a limit leaves too little for a prompt."""
+"""The sentence for a person whose limit leaves too little for a prompt."""
 
 import pytest
 
@@ -9,7 +9,7 @@ SIZE = PromptSize(messages=1, text_bytes=900, tools=0, tool_bytes=0)  # at most 
 
 
 @pytest.mark.parametrize(
-    ("has_files", "has_earlier", "said"),
+    ("has_files", "has_earlier", "sentence"),
     [
         (False, False, "This prompt may need up to 1,130 tokens: shorten it."),
         (
@@ -27,7 +27,7 @@ SIZE = PromptSize(messages=1, text_bytes=900, tools=0, tool_bytes=0)  # at most 
     ],
 )
 def test_a_refusal_says_what_needs_the_tokens_and_what_helps(
-    has_files: bool, has_earlier: bool, said: str
+    has_files: bool, has_earlier: bool, sentence: str
 ) -> None:
     need = describe_need(SIZE, 150, "Why?", has_files=has_files, has_earlier=has_earlier)
-    assert need == said
+    assert need == sentence

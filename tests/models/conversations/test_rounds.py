@@ -1,4 +1,4 @@
-"""How a round is repeated in the next request."""
+"""The form in which the next request repeats a round."""
 
 from chatapp.models.conversations.rounds import Round, ToolRun
 from chatapp.upstream.wire.events import Finished, ToolCallDelta
@@ -27,14 +27,16 @@ def test_calls_go_back_with_their_results_and_with_valid_arguments() -> None:
 
 
 def test_the_extras_of_a_call_go_back_only_to_the_model_that_sent_them() -> None:
-    made = round_of_a_call({"google": {"thought_signature": "x"}})
-    wanted, unwanted = (made.as_chat_messages(with_extras=wants)[0] for wants in (True, False))
-    assert "thought_signature" in str(wanted)
-    assert "thought_signature" not in str(unwanted)
+    reply_round = round_of_a_call({"google": {"thought_signature": "x"}})
+    with_all, without_any = (
+        reply_round.as_chat_messages(with_extras=wants)[0] for wants in (True, False)
+    )
+    assert "thought_signature" in str(with_all)
+    assert "thought_signature" not in str(without_any)
 
 
 def test_reasoning_goes_back_in_the_field_in_which_it_arrived() -> None:
-    made = round_of_a_call()
-    made.reasoning = "Hm."
-    asked = made.as_chat_messages("reasoning_content")[0]
-    assert asked["reasoning_content"] == "Hm."
+    reply_round = round_of_a_call()
+    reply_round.reasoning = "Hm."
+    call_message = reply_round.as_chat_messages("reasoning_content")[0]
+    assert call_message["reasoning_content"] == "Hm."

@@ -8,18 +8,18 @@ import pytest
 from chatapp.models import Message, Upstream, User
 from tests.support.clock import HOUR, Step
 from tests.support.live import Site, execute, run
-from tests.support.stored import answered, end, reply_of, started_by
+from tests.support.stored import build_reply, end, new_conversation, store_turn
 
 # Turns
 
 
 def test_a_clock_that_steps_back_hides_no_turn(alice: User, gateway: Upstream, clock: Step) -> None:
-    conversation = started_by(alice)
-    first = answered(conversation, gateway, "First?")
+    conversation = new_conversation(alice)
+    first = store_turn(conversation, gateway, "First?")
     clock(-HOUR)
-    second = answered(conversation, gateway, "Second?", first[1])
+    second = store_turn(conversation, gateway, "Second?", first[1])
     clock(-HOUR)
-    third = answered(conversation, gateway, "Third?", second[1])
+    third = store_turn(conversation, gateway, "Third?", second[1])
     assert conversation.view().thread == [*first, *second, *third]
     assert conversation.view(first[1].pk).thread == [*first, *second, *third]
 
@@ -27,19 +27,19 @@ def test_a_clock_that_steps_back_hides_no_turn(alice: User, gateway: Upstream, c
 def test_the_newest_branch_is_the_one_with_the_latest_prompt(
     alice: User, gateway: Upstream, clock: Step
 ) -> None:
-    conversation = started_by(alice)
-    prompt, first = answered(conversation, gateway, "Why?")
+    conversation = new_conversation(alice)
+    prompt, first = store_turn(conversation, gateway, "Why?")
     clock(-HOUR)
     second = conversation.answer(prompt, gateway, "m", uuid4())
-    end(second, reply_of("Another"))
+    end(second, build_reply("Another"))
     thread = conversation.view().thread
     assert thread == [prompt, second]
     assert thread[-1].siblings == [first, second]
 
 
 def test_saving_a_reply_again_does_not_move_it(alice: User, gateway: Upstream) -> None:
-    conversation = started_by(alice)
-    prompt, first = answered(conversation, gateway, "Why?")
+    conversation = new_conversation(alice)
+    prompt, first = store_turn(conversation, gateway, "Why?")
     number = Message.objects.get(pk=first.pk).sequence
     second = conversation.answer(prompt, gateway, "m", uuid4())
     first.save()
@@ -52,10 +52,10 @@ def test_saving_a_reply_again_does_not_move_it(alice: User, gateway: Upstream) -
 def test_a_thread_older_than_the_numbering_is_whole_although_its_clock_stepped_back(
     alice: User, gateway: Upstream, clock: Step
 ) -> None:
-    conversation = started_by(alice)
-    first = answered(conversation, gateway, "First?")
+    conversation = new_conversation(alice)
+    first = store_turn(conversation, gateway, "First?")
     clock(-HOUR)
-    second = answered(conversation, gateway, "Second?", first[1])
+    second = store_turn(conversation, gateway, "Second?", first[1])
     Message.objects.update(sequence=None)
     assert conversation.view().thread == [*first, *second]
 
@@ -79,7 +79,7 @@ VALUES ('0000000000000000000000000000000c', 1, 'Sky', '2026-01-01', '2026-01-01'
 @pytest.fixture
 def older(site: Site) -> dict[str, str]:
     """An installation of version 0.2.0 with one conversation."""
-    environment = site.nothing()
+    environment = site.missing_installation()
     run(environment, "manage.py", "migrate", "--verbosity", "0", "chatapp", "0002")
     execute(
         environment,
@@ -104,7 +104,7 @@ def stored_by_an_old_process(number: int, at: str) -> str:
     )
 
 
-def thread_of(environment: dict[str, str]) -> list[str]:
+def read_thread(environment: dict[str, str]) -> list[str]:
     script = (
         "import django; django.setup()\n"
         "from chatapp.models import Conversation, Message\n"
@@ -131,7 +131,7 @@ def test_old_messages_keep_their_order_and_old_processes_keep_working(
         stored_by_an_old_process(3, "2026-11-21 11:00:00"),
         stored_by_an_old_process(4, "2026-11-21 10:00:00"),
     )
-    assert thread_of(older) == [f"message {number}" for number in range(1, 5)]
+    assert read_thread(older) == [f"message {number}" for number in range(1, 5)]
 
 
 @pytest.mark.thorough
@@ -146,4 +146,4 @@ def test_messages_are_numbered_after_a_table_was_rebuilt(older: dict[str, str]) 
         stored_by_an_old_process(1, "2026-11-21 12:00:00"),
         stored_by_an_old_process(2, "2026-11-21 11:00:00"),
     )
-    assert thread_of(older) == ["message 1", "message 2"]
+    assert read_thread(older) == ["message 1", "message 2"]

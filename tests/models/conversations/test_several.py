@@ -18,7 +18,7 @@ from chatapp.models import (
     Upstream,
     User,
 )
-from tests.support.stored import MODEL, answered, asked, end, reply_of
+from tests.support.stored import MODEL, begin_turn, build_reply, end, store_turn
 
 pytestmark = pytest.mark.django_db
 
@@ -39,10 +39,10 @@ def turn(carol: User, prompt: Prompt) -> Turn:
 
 def end_all(turn: Turn) -> None:
     for number, reply in enumerate(turn.replies):
-        end(reply, reply_of(f"Answer {number}"))
+        end(reply, build_reply(f"Answer {number}"))
 
 
-def conversation_of(turn: Turn) -> Conversation:
+def get_conversation(turn: Turn) -> Conversation:
     return Conversation.objects.get(pk=turn.conversation.pk)
 
 
@@ -58,19 +58,19 @@ def test_a_prompt_has_one_reply_per_model_each_in_its_slot(turn: Turn) -> None:
     ]
     assert all(reply.is_streaming and reply.parent == turn.prompt for reply in turn.replies)
     assert Message.objects.count() == 5
-    assert [one.reply for one in turn.others] == turn.replies[1:]
-    assert {one.prompt for one in turn.others} == {turn.prompt}
+    assert [other.reply for other in turn.others] == turn.replies[1:]
+    assert {other.prompt for other in turn.others} == {turn.prompt}
 
 
 def test_a_prompt_is_refused_while_one_of_the_replies_streams(
     carol: User, turn: Turn, prompt: Prompt
 ) -> None:
     for reply in turn.replies[:3]:
-        end(reply, reply_of("So."))
+        end(reply, build_reply("So."))
     for more in (follow_up(turn, turn.reply), Retry(turn.reply.pk, prompt.model)):
         with pytest.raises(StillStreaming):
             more.store(carol, HERE)
-    end(turn.replies[3], reply_of("So."))
+    end(turn.replies[3], build_reply("So."))
     assert follow_up(turn, turn.reply).store(carol, HERE).prompt.parent == turn.reply
 
 
@@ -78,10 +78,10 @@ def test_only_one_reply_streams_per_slot(turn: Turn) -> None:
     slots = Message.objects.streaming().values_list("slot", flat=True)
     assert sorted(slots) == [0, 1, 2, 3]
     end_all(turn)
-    conversation = conversation_of(turn)
-    asked(conversation, turn.reply.upstream, "More", turn.reply)  # type: ignore[arg-type]
+    conversation = get_conversation(turn)
+    begin_turn(conversation, turn.reply.upstream, "More", turn.reply)  # type: ignore[arg-type]
     with pytest.raises(StillStreaming):
-        asked(conversation, turn.reply.upstream, "More", turn.reply)  # type: ignore[arg-type]
+        begin_turn(conversation, turn.reply.upstream, "More", turn.reply)  # type: ignore[arg-type]
 
 
 def test_each_reply_counts_towards_the_persons_maximum(
@@ -101,7 +101,7 @@ def test_a_prompt_sent_again_asks_no_model(carol: User, turn: Turn, prompt: Prom
 
 def test_replies_are_shown_side_by_side_from_the_beginning(turn: Turn) -> None:
     for _ in range(2):
-        view = conversation_of(turn).view()
+        view = get_conversation(turn).view()
         assert (view.thread, view.beside) == ([turn.prompt], turn.replies)
         assert (view.head, view.leaf, view.end) == (turn.prompt, turn.prompt.pk, turn.reply)
         end_all(turn)
@@ -110,23 +110,23 @@ def test_replies_are_shown_side_by_side_from_the_beginning(turn: Turn) -> None:
 def test_the_chosen_reply_is_shown_alone(turn: Turn) -> None:
     end_all(turn)
     chosen = turn.replies[2]
-    conversation_of(turn).read(chosen.pk)
-    view = conversation_of(turn).view()
+    get_conversation(turn).activate_branch(chosen.pk)
+    view = get_conversation(turn).view()
     assert (view.thread, view.beside, view.leaf) == ([turn.prompt, chosen], [], chosen.pk)
     assert view.thread[1].siblings == turn.replies
 
 
 def test_a_reply_chosen_early_waits_for_the_others(turn: Turn) -> None:
-    end(turn.reply, reply_of("So."))
-    conversation_of(turn).read(turn.reply.pk)
-    view = conversation_of(turn).view()
+    end(turn.reply, build_reply("So."))
+    get_conversation(turn).activate_branch(turn.reply.pk)
+    view = get_conversation(turn).view()
     assert (view.thread, view.beside) == ([turn.prompt, turn.replies[1]], [])
 
 
 def test_a_follow_up_to_the_first_reply_leads_only_through_it(carol: User, turn: Turn) -> None:
     end_all(turn)
     following = follow_up(turn, turn.reply).store(carol, HERE)
-    view = conversation_of(turn).view()
+    view = get_conversation(turn).view()
     assert view.thread == [turn.prompt, turn.reply, following.prompt, following.reply]
     assert not view.beside
 
@@ -136,11 +136,11 @@ def test_stepping_back_to_their_prompt_leads_to_the_continued_reply(
 ) -> None:
     end_all(turn)
     following = follow_up(turn, turn.replies[1]).store(carol, HERE)
-    end(following.reply, reply_of("Dark."))
+    end(following.reply, build_reply("Dark."))
     edit = Edit("Why is it red?", prompt.model, id=uuid4(), edited=turn.prompt.pk)
-    end(edit.store(carol, HERE).reply, reply_of("So."))
-    conversation = conversation_of(turn)
-    conversation.read(turn.prompt.pk)
+    end(edit.store(carol, HERE).reply, build_reply("So."))
+    conversation = get_conversation(turn)
+    conversation.activate_branch(turn.prompt.pk)
     view = conversation.view()
     assert view.thread == [turn.prompt, turn.replies[1], following.prompt, following.reply]
     assert not view.beside
@@ -149,8 +149,8 @@ def test_stepping_back_to_their_prompt_leads_to_the_continued_reply(
 def test_a_retry_is_shown_alone(carol: User, turn: Turn, prompt: Prompt) -> None:
     end_all(turn)
     once_more = Retry(turn.replies[1].pk, prompt.model).store(carol, HERE)
-    assert conversation_of(turn).view().thread == [turn.prompt, once_more.reply]
-    end(once_more.reply, reply_of("Again."))
+    assert get_conversation(turn).view().thread == [turn.prompt, once_more.reply]
+    end(once_more.reply, build_reply("Again."))
     assert once_more.reply.siblings == [*turn.replies, once_more.reply]
 
 
@@ -158,22 +158,22 @@ def test_an_edit_can_be_sent_to_several_models(
     carol: User, prompt: Prompt, gateway: Upstream
 ) -> None:
     conversation = carol.conversations.create(title="Sky")
-    first, _ = answered(conversation, gateway, "Why?")
+    first, _ = store_turn(conversation, gateway, "Why?")
     edit = Edit("Why not?", prompt.model, id=uuid4(), others=prompt.others, edited=first.pk)
     turn = edit.store(carol, HERE)
-    assert len(conversation_of(turn).view().beside) == 4
+    assert len(get_conversation(turn).view().beside) == 4
     end_all(turn)
-    other = conversation_of(turn)
-    other.read(first.pk)
+    other = get_conversation(turn)
+    other.activate_branch(first.pk)
     assert not other.view().beside
-    other.read(turn.prompt.pk)
-    assert conversation_of(turn).view().beside == turn.replies
+    other.activate_branch(turn.prompt.pk)
+    assert get_conversation(turn).view().beside == turn.replies
 
 
 def test_after_a_deletion_the_remaining_replies_stay_side_by_side(turn: Turn) -> None:
     end_all(turn)
     Message.objects.filter(pk=turn.reply.pk).update(deleted_at="2026-01-01T00:00Z")
-    conversation = conversation_of(turn)
+    conversation = get_conversation(turn)
     conversation.go_on_from(turn.prompt.pk)
     assert conversation.view().beside == turn.replies[1:]
     left = [reply.pk for reply in turn.replies[1:3]]
@@ -185,25 +185,29 @@ def test_after_a_deletion_the_remaining_replies_stay_side_by_side(turn: Turn) ->
 
 
 def test_a_page_is_incomplete_until_it_has_the_ending_of_each_reply(turn: Turn) -> None:
-    end(turn.reply, reply_of("So."))
-    view = conversation_of(turn).view()
-    known = "complete streaming streaming streaming"
-    assert view.ending == known
-    assert conversation_of(turn).standing(turn.prompt.pk).is_known(turn.prompt.pk, known)
-    assert view.since(turn.prompt.pk, known).shown == []
+    end(turn.reply, build_reply("So."))
+    view = get_conversation(turn).view()
+    page_endings = "complete streaming streaming streaming"
+    assert view.ending == page_endings
+    assert (
+        get_conversation(turn)
+        .load_thread_page(turn.prompt.pk)
+        .is_up_to_date(turn.prompt.pk, page_endings)
+    )
+    assert view.since(turn.prompt.pk, page_endings).visible_messages == []
     for other in ("", "complete", "complete complete streaming streaming"):
-        assert not view.is_known(turn.prompt.pk, other)
+        assert not view.is_up_to_date(turn.prompt.pk, other)
         lacking = view.since(turn.prompt.pk, other)
         assert (lacking.thread, lacking.beside) == ([turn.prompt], turn.replies)
 
 
 def test_a_new_chat_preselects_the_first_of_the_models(carol: User, turn: Turn) -> None:
-    used = Conversation.model_used_last_by(carol)
+    used = Conversation.find_last_used_model(carol)
     assert used
     assert used.name == MODEL
 
 
 def test_only_one_branch_is_sent(turn: Turn) -> None:
     end_all(turn)
-    history = conversation_of(turn).history_through(turn.reply.pk)
+    history = get_conversation(turn).history_through(turn.reply.pk)
     assert (history.end, history.length) == (turn.reply.pk, 2)

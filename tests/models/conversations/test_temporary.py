@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from chatapp.models import Conversation, Message, Process, TemporaryHold, Upstream, Usage, User
 from chatapp.models.conversations import temporary
-from tests.support.stored import answered, started_by
+from tests.support.stored import new_conversation, store_turn
 
 pytestmark = pytest.mark.django_db
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 def fleeting(carol: User, gateway: Upstream) -> Conversation:
     """A temporary conversation of Carol's with one answered prompt."""
     conversation = Conversation(user=carol, title="Temporary chat", is_temporary=True)
-    answered(conversation, gateway, "Why is the sky blue?")
+    store_turn(conversation, gateway, "Why is the sky blue?")
     return conversation
 
 
@@ -33,11 +33,11 @@ def age(conversation: Conversation, minutes: int) -> None:
 
 def test_it_is_erased_when_the_last_worker_lets_go(fleeting: Conversation, carol: User) -> None:
     here, there = process(), process()
-    for one in (here, there, here):
-        temporary.hold(fleeting.pk, one)
-    assert temporary.let_go(fleeting.pk, here) is None
+    for worker in (here, there, here):
+        temporary.add_hold(fleeting.pk, worker)
+    assert temporary.release_hold(fleeting.pk, here) is None
     assert Message.objects.count() == 2
-    assert temporary.let_go(fleeting.pk, there) == (carol.pk, fleeting.pk)
+    assert temporary.release_hold(fleeting.pk, there) == (carol.pk, fleeting.pk)
     assert not any(model.objects.exists() for model in (Conversation, Message, TemporaryHold))
     booked = Usage.objects.get()
     assert (booked.user, booked.upstream_name) == (carol, "Gateway")
@@ -45,9 +45,9 @@ def test_it_is_erased_when_the_last_worker_lets_go(fleeting: Conversation, carol
 
 def test_a_dead_worker_holds_nothing(fleeting: Conversation) -> None:
     here, dead = process(), uuid4()
-    temporary.hold(fleeting.pk, dead)
-    temporary.hold(fleeting.pk, here)
-    assert temporary.let_go(fleeting.pk, here) is not None
+    temporary.add_hold(fleeting.pk, dead)
+    temporary.add_hold(fleeting.pk, here)
+    assert temporary.release_hold(fleeting.pk, here) is not None
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_conversations_that_nobody_holds_are_erased_after_a_while(
     me = process()
     holders = {"dead": uuid4(), "alive": process(), "me, as far as the database knows": me}
     if holder in holders:
-        temporary.hold(fleeting.pk, holders[holder])
+        temporary.add_hold(fleeting.pk, holders[holder])
     age(fleeting, minutes)
     temporary.sweep(me, [fleeting.pk] if holder == "me" else [])
     assert Conversation.objects.exists() != is_erased
@@ -76,21 +76,21 @@ def test_conversations_that_nobody_holds_are_erased_after_a_while(
 def test_an_ordinary_conversation_is_neither_held_nor_erased(
     carol: User, gateway: Upstream
 ) -> None:
-    ordinary, here = started_by(carol), process()
-    answered(ordinary, gateway, "Why?")
+    ordinary, here = new_conversation(carol), process()
+    store_turn(ordinary, gateway, "Why?")
     age(ordinary, 10)
-    temporary.hold(ordinary.pk, here)
-    temporary.hold(uuid4(), here)
+    temporary.add_hold(ordinary.pk, here)
+    temporary.add_hold(uuid4(), here)
     assert not TemporaryHold.objects.exists()
-    assert temporary.let_go(ordinary.pk, here) is None
+    assert temporary.release_hold(ordinary.pk, here) is None
     assert temporary.sweep(here, []) == []
     assert Conversation.objects.get() == ordinary
 
 
 def test_keeping_a_conversation_twice_does_not_change_its_title(fleeting: Conversation) -> None:
-    temporary.keep(fleeting)
+    temporary.make_permanent(fleeting)
     fleeting.rename("Mine")
-    temporary.keep(Conversation.objects.get())
+    temporary.make_permanent(Conversation.objects.get())
     assert Conversation.objects.get().title == "Mine"
 
 
@@ -98,18 +98,18 @@ def test_a_kept_conversation_is_not_titled_by_a_deleted_prompt(
     fleeting: Conversation, gateway: Upstream
 ) -> None:
     fleeting.messages.update(deleted_at=timezone.now())
-    answered(fleeting, gateway, "And why is it not?")
-    temporary.keep(fleeting)
+    store_turn(fleeting, gateway, "And why is it not?")
+    temporary.make_permanent(fleeting)
     assert Conversation.objects.get().title == "And why is it not?"
 
 
 def test_a_kept_conversation_is_titled_by_its_first_prompt(fleeting: Conversation) -> None:
     here = process()
-    temporary.hold(fleeting.pk, here)
-    temporary.keep(fleeting)
-    assert temporary.let_go(fleeting.pk, here) is None
-    kept = Conversation.objects.get()
-    assert (kept.title, kept.is_temporary, kept.titled_by) == (
+    temporary.add_hold(fleeting.pk, here)
+    temporary.make_permanent(fleeting)
+    assert temporary.release_hold(fleeting.pk, here) is None
+    permanent = Conversation.objects.get()
+    assert (permanent.title, permanent.is_temporary, permanent.titled_by) == (
         "Why is the sky blue?",
         False,
         "prompt",

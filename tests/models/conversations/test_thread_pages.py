@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from chatapp.models import Conversation, Message, ThreadPage, Upstream
 from chatapp.models.conversations.thread_pages import MORE, WINDOW
-from tests.support.stored import MODEL, answered, end, reply_of
+from tests.support.stored import MODEL, build_reply, end, store_turn
 
 pytestmark = pytest.mark.django_db
 
@@ -91,9 +91,9 @@ def test_reading_past_a_fork_follows_the_branch_read_last(
 ) -> None:
     prompt = Message.objects.get(pk=long[98])
     other = conversation.answer(prompt, gateway, MODEL, uuid4())
-    end(other, reply_of("Otherwise."))
+    end(other, build_reply("Otherwise."))
     assert conversation.later(prompt.pk).thread == [other]
-    conversation.read(long[99])
+    conversation.activate_branch(long[99])
     assert numbers(conversation.later(prompt.pk))[0] == 99
     assert conversation.active_leaf == long[-1]
     around = conversation.view_around(other.pk)
@@ -105,13 +105,16 @@ def test_the_number_of_statements_does_not_depend_on_the_length(
     conversation: Conversation, gateway: Upstream, long: list[UUID]
 ) -> None:
     short = Conversation(user=conversation.user, title="Short")
-    _, reply = answered(short, gateway, "Why?")
-    ways = (Conversation.view, lambda one: one.view_around(long[9] if one != short else reply.pk))
+    _, reply = store_turn(short, gateway, "Why?")
+    ways = (
+        Conversation.view,
+        lambda chat: chat.view_around(long[9] if chat != short else reply.pk),
+    )
     for ask in ways:
         counts = []
-        for one in (conversation, short):
+        for chat in (conversation, short):
             with CaptureQueriesContext(connection) as queries:
-                ask(one)
+                ask(chat)
             counts.append(len(queries))
         assert counts[0] <= counts[1]
 
@@ -131,8 +134,8 @@ def test_a_page_with_a_part_of_the_thread_lacks_the_rest(
 def test_prompts_are_those_typed_on_the_branch(
     conversation: Conversation, gateway: Upstream, long: list[UUID]
 ) -> None:
-    assert conversation.standing().prompts() == long[::2]
+    assert conversation.load_thread_page().prompts() == long[::2]
     Message.objects.filter(pk=long[-2]).update(is_continuation=True)
-    assert conversation.standing().prompts() == long[:-2:2]
-    answered(conversation, gateway, "Elsewhere", Message.objects.get(pk=long[1]))
-    assert len(conversation.standing().prompts()) == 2
+    assert conversation.load_thread_page().prompts() == long[:-2:2]
+    store_turn(conversation, gateway, "Elsewhere", Message.objects.get(pk=long[1]))
+    assert len(conversation.load_thread_page().prompts()) == 2

@@ -21,9 +21,9 @@ from chatapp.models import (
     Upstream,
     User,
 )
-from chatapp.upstream.wire.history import GO_ON
+from chatapp.upstream.wire.history import CONTINUE_PROMPT
 from chatapp.upstream.wire.reply import Ending
-from tests.support.stored import MODEL, answered, end, reply_of
+from tests.support.stored import MODEL, build_reply, end, store_turn
 
 pytestmark = pytest.mark.django_db
 
@@ -47,8 +47,8 @@ def mallory(db: None) -> User:
     return User.objects.create_user("mallory")
 
 
-def ended(turn: Turn) -> Turn:
-    end(turn.reply, reply_of("It scatters."))
+def end_turn(turn: Turn) -> Turn:
+    end(turn.reply, build_reply("It scatters."))
     return turn
 
 
@@ -72,7 +72,7 @@ def test_a_first_prompt_begins_a_conversation(carol: User, prompt: Prompt) -> No
 
 
 def test_a_follow_up_is_a_child_of_the_reply_it_follows(carol: User, prompt: Prompt) -> None:
-    first = ended(prompt.store(carol, HERE))
+    first = end_turn(prompt.store(carol, HERE))
     turn = follow_up(first).store(carol, HERE)
     assert (turn.before.end, turn.before.length) == (first.reply.pk, 2)
     assert turn.prompt.parent == first.reply
@@ -94,7 +94,7 @@ def test_a_prompt_sent_again_returns_the_existing_turn(carol: User, prompt: Prom
 def test_a_prompt_whose_id_belongs_to_another_text_gets_a_new_id(
     carol: User, prompt: Prompt
 ) -> None:
-    first = ended(prompt.store(carol, HERE))
+    first = end_turn(prompt.store(carol, HERE))
     other = replace(prompt, text="Why is it dark?")
     turn = other.store(carol, HERE)
     assert turn.prompt.pk != first.prompt.pk
@@ -120,14 +120,14 @@ def test_a_prompt_without_an_id_is_stored_each_time(carol: User, prompt: Prompt)
 def test_a_prompt_that_two_workers_store_at_once_is_stored_once(
     carol: User, prompt: Prompt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    offering = Upstream.offering
+    offering = Upstream.get_for_choice
 
     def offering_meanwhile(choice: ModelChoice, person: int) -> Upstream:
-        monkeypatch.setattr(Upstream, "offering", offering)
+        monkeypatch.setattr(Upstream, "get_for_choice", offering)
         prompt.store(carol, uuid4())
         return offering(choice, person)
 
-    monkeypatch.setattr(Upstream, "offering", offering_meanwhile)
+    monkeypatch.setattr(Upstream, "get_for_choice", offering_meanwhile)
     turn = prompt.store(carol, HERE)
     assert turn.is_repeated
     assert turn.prompt.pk == prompt.id
@@ -137,7 +137,7 @@ def test_a_prompt_that_two_workers_store_at_once_is_stored_once(
 def test_nobody_can_ask_in_another_persons_conversation(
     carol: User, mallory: User, prompt: Prompt
 ) -> None:
-    theirs = ended(prompt.store(carol, HERE))
+    theirs = end_turn(prompt.store(carol, HERE))
     with pytest.raises(Refused, match="no longer exists"):
         follow_up(theirs).store(mallory, HERE)
     assert Message.objects.count() == 2
@@ -153,25 +153,25 @@ def test_a_prompt_is_refused_while_a_reply_streams(carol: User, prompt: Prompt) 
 # Continuations
 
 
-def stopped(turn: Turn, content: str = "It sca") -> Turn:
-    end(turn.reply, reply_of(content), Ending.STOPPED)
+def stop_turn(turn: Turn, content: str = "It sca") -> Turn:
+    end(turn.reply, build_reply(content), Ending.STOPPED)
     return turn
 
 
 def test_a_continuation_is_a_prompt_that_nobody_typed(carol: User, prompt: Prompt) -> None:
-    first = stopped(prompt.store(carol, HERE))
+    first = stop_turn(prompt.store(carol, HERE))
     turn = Continuation(first.reply.pk, prompt.model, uuid4()).store(carol, HERE)
     stored = turn.conversation.view().thread
     assert [message.is_continuation for message in stored] == [False, False, True, False]
     assert (stored[2].parent, stored[2].content) == (first.reply, "")
     assert str(stored[2]) == "user: continued"
-    *_, said, asked = turn.history.messages
-    assert said == {"role": "assistant", "content": "It sca"}
-    assert asked == {"role": "user", "content": GO_ON}
+    *_, partial_reply, continue_request = turn.history.messages
+    assert partial_reply == {"role": "assistant", "content": "It sca"}
+    assert continue_request == {"role": "user", "content": CONTINUE_PROMPT}
 
 
 def test_a_continuation_sent_again_is_stored_once(carol: User, prompt: Prompt) -> None:
-    first = stopped(prompt.store(carol, HERE))
+    first = stop_turn(prompt.store(carol, HERE))
     again = Continuation(first.reply.pk, prompt.model, uuid4())
     turn = again.store(carol, HERE)
     repeated = again.store(carol, HERE)
@@ -186,12 +186,12 @@ def test_a_complete_followed_or_foreign_reply_cannot_be_continued(
     continuation = Continuation(first.reply.pk, prompt.model)
     with pytest.raises(Refused, match="being written"):
         continuation.store(carol, HERE)
-    stopped(first)
+    stop_turn(first)
     with pytest.raises(Refused, match="no longer exists"):
         continuation.store(mallory, HERE)
     with pytest.raises(Refused, match="no longer exists"):
         Continuation(first.prompt.pk, prompt.model).store(carol, HERE)
-    second = ended(continuation.store(carol, HERE))
+    second = end_turn(continuation.store(carol, HERE))
     with pytest.raises(Refused, match="moved on"):
         continuation.store(carol, HERE)
     with pytest.raises(Refused, match="complete"):
@@ -205,7 +205,7 @@ def test_a_complete_followed_or_foreign_reply_cannot_be_continued(
 def test_a_retry_is_one_more_reply_to_the_prompt(
     carol: User, prompt: Prompt, model: ModelChoice, gateway: Upstream
 ) -> None:
-    first = ended(prompt.store(carol, HERE))
+    first = end_turn(prompt.store(carol, HERE))
     other = ModelChoice(model.upstream, "another")
     turn = Retry(first.reply.pk, other).store(carol, HERE)
     assert (turn.before.end, turn.prompt) == (None, first.prompt)
@@ -218,8 +218,8 @@ def test_a_retry_is_one_more_reply_to_the_prompt(
 def test_another_persons_messages_cannot_be_retried(
     carol: User, mallory: User, conversation: Conversation, gateway: Upstream, model: ModelChoice
 ) -> None:
-    _, reply = answered(conversation, gateway, "Why?")
-    second, _ = answered(conversation, gateway, "And?", reply)
+    _, reply = store_turn(conversation, gateway, "Why?")
+    second, _ = store_turn(conversation, gateway, "And?", reply)
     for user, pk in ((mallory, reply.pk), (mallory, second.pk), (carol, uuid4())):
         with pytest.raises(Refused, match="no longer exists"):
             Retry(pk, model).store(user, HERE)
@@ -230,37 +230,43 @@ def test_another_persons_messages_cannot_be_retried(
 
 
 @pytest.fixture(params=["prompt", "retry"])
-def asked(
+def follow_up_request(
     request: pytest.FixtureRequest, carol: User, prompt: Prompt, model: ModelChoice
 ) -> Prompt | Retry:
     """A request that follows a first turn."""
-    first = ended(prompt.store(carol, HERE))
+    first = end_turn(prompt.store(carol, HERE))
     return follow_up(first) if request.param == "prompt" else Retry(first.reply.pk, model)
 
 
-def test_a_restarting_server_accepts_nothing_new(carol: User, asked: Prompt | Retry) -> None:
+def test_a_restarting_server_accepts_nothing_new(
+    carol: User, follow_up_request: Prompt | Retry
+) -> None:
     with pytest.raises(Refused, match="restarting"):
-        asked.store(carol, None)
+        follow_up_request.store(carol, None)
 
 
 def test_the_number_of_running_replies_per_person_is_limited(
-    carol: User, mallory: User, asked: Prompt | Retry, prompt: Prompt, settings: Settings
+    carol: User,
+    mallory: User,
+    follow_up_request: Prompt | Retry,
+    prompt: Prompt,
+    settings: Settings,
 ) -> None:
     settings.CHATAPP_REPLIES_PER_PERSON = 2
     replace(prompt, id=None).store(mallory, HERE)
     replace(prompt, id=None).store(carol, HERE)
     replace(prompt, id=None).store(carol, HERE)
     with pytest.raises(Refused, match="already have 2 replies running"):
-        asked.store(carol, HERE)
+        follow_up_request.store(carol, HERE)
 
 
 def test_a_model_that_is_no_longer_offered_is_refused(
-    carol: User, asked: Prompt | Retry, gateway: Upstream
+    carol: User, follow_up_request: Prompt | Retry, gateway: Upstream
 ) -> None:
     gateway.enabled = False
     gateway.save()
     with pytest.raises(Refused, match="no longer available"):
-        asked.store(carol, HERE)
+        follow_up_request.store(carol, HERE)
 
 
 # Speed: with many prompts at once, every statement waits for its turn to run.
@@ -272,12 +278,12 @@ def test_a_turn_takes_few_statements(
     with django_assert_num_queries(12):  # one looks for limits, two for policies, one for memory
         first = prompt.store(carol, HERE)
     with django_assert_num_queries(5):  # including the model's price, which is cached
-        ended(first)
+        end_turn(first)
     with django_assert_num_queries(15):
         second = follow_up(first).store(carol, HERE)
     with django_assert_num_queries(4):
-        ended(second)
+        end_turn(second)
     with django_assert_num_queries(17):
         Retry(second.reply.pk, model).store(carol, HERE)
     with django_assert_num_queries(7):
-        carol.conversations.named(first.conversation.pk).view()
+        carol.conversations.get_not_trashed(first.conversation.pk).view()

@@ -26,9 +26,9 @@ from chatapp.models.conversations import temporary
 from chatapp.models.conversations.deletions import Deletion, Restoration
 from chatapp.models.conversations.folders import TRASH_DAYS
 from chatapp.models.files import storage
-from chatapp.models.library.file_sets import stored_bytes_of
-from tests.support.attaching import attached_to, stored_names
-from tests.support.stored import MODEL, answered, asked, forked, started_by
+from chatapp.models.library.file_sets import sum_stored_bytes
+from tests.support.attaching import attach_file, stored_names
+from tests.support.stored import MODEL, begin_turn, fork_conversation, new_conversation, store_turn
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("disk")]
 
@@ -36,16 +36,18 @@ CleanUp = Callable[[], None]
 
 
 @pytest.fixture
-def prompt(alice: User, connected: Upstream) -> Message:
+def prompt(alice: User, saved_upstream: Upstream) -> Message:
     """A prompt with a document and an image, and its reply."""
-    prompt, _ = answered(started_by(alice), connected, "Summarise")
-    attached_to(prompt, "report.txt", b"Sales fell")
-    attached_to(prompt, "chart.png", b"pixels")
+    prompt, _ = store_turn(new_conversation(alice), saved_upstream, "Summarise")
+    attach_file(prompt, "report.txt", b"Sales fell")
+    attach_file(prompt, "chart.png", b"pixels")
     prompt.refresh_from_db()
     return prompt
 
 
-def drafted(user: User, conversation: Conversation | None = None, **fields: object) -> Attachment:
+def create_draft_upload(
+    user: User, conversation: Conversation | None = None, **fields: object
+) -> Attachment:
     """Return an upload in a draft whose first part has arrived."""
     draft: Attachment = Attachment.objects.create(
         user=user, conversation=conversation, name="draft.txt", size=9, received=5, **fields
@@ -62,11 +64,14 @@ def test_a_fork_has_the_files_of_its_branch(
     alice: User, prompt: Message, clean_up: CleanUp
 ) -> None:
     before = stored_names()
-    fork = forked(alice, prompt.children.get().pk)
+    fork = fork_conversation(alice, prompt.children.get().pk)
     [copy] = fork.messages.filter(role="user")
     assert copy.file_count == 2
     originals, copies = (
-        [(one.name, one.size, one.position, one.file, one.alt) for one in of.attachments.all()]
+        [
+            (attachment.name, attachment.size, attachment.position, attachment.file, attachment.alt)
+            for attachment in of.attachments.all()
+        ]
         for of in (prompt, copy)
     )
     assert copies == originals
@@ -98,7 +103,7 @@ def test_a_deleted_prompt_has_its_files_again_after_undo(
 def test_trash_archive_and_projects_keep_files_and_discarding_deletes_them(
     alice: User, prompt: Message, clean_up: CleanUp
 ) -> None:
-    drafted(alice, prompt.conversation)
+    create_draft_upload(alice, prompt.conversation)
     before, chat = stored_names(), Conversation.objects.filter(pk=prompt.conversation_id)
     project = alice.projects.create(name="Sky")
     chat.update(project=project)
@@ -124,12 +129,12 @@ def test_a_temporary_chat_is_erased_with_its_files_and_its_draft(
 ) -> None:
     conversation = prompt.conversation
     Conversation.objects.update(is_temporary=True)
-    drafted(alice, conversation)
+    create_draft_upload(alice, conversation)
     process = Process.objects.create(pid=1, place="here", is_alone=False)
-    temporary.hold(conversation.pk, process.pk)
+    temporary.add_hold(conversation.pk, process.pk)
     clean_up()
     assert stored_names()
-    assert temporary.let_go(conversation.pk, process.pk)
+    assert temporary.release_hold(conversation.pk, process.pk)
     assert not Attachment.objects.exists()
     clean_up()
     assert not stored_names()
@@ -141,7 +146,7 @@ def test_a_temporary_chat_of_files_alone_is_kept_under_the_name_of_the_first(
     Message.objects.filter(pk=prompt.pk).update(content="")
     Conversation.objects.update(is_temporary=True, title="Temporary chat")
     conversation = Conversation.objects.get()
-    temporary.keep(conversation)
+    temporary.make_permanent(conversation)
     assert conversation.title == "report.txt"
 
 
@@ -163,10 +168,10 @@ def test_a_legal_hold_keeps_the_files_of_a_discarded_chat(
 
 
 def test_a_running_reply_keeps_the_files_of_its_prompt(
-    alice: User, connected: Upstream, clean_up: CleanUp
+    alice: User, saved_upstream: Upstream, clean_up: CleanUp
 ) -> None:
-    prompt, _ = asked(started_by(alice), connected, "Summarise")
-    attached_to(prompt, "report.txt", b"Sales fell")
+    prompt, _ = begin_turn(new_conversation(alice), saved_upstream, "Summarise")
+    attach_file(prompt, "report.txt", b"Sales fell")
     Conversation.objects.all().trash()
     clean_up()
     assert [StoredFile.objects.get().read()] == [b"Sales fell"]
@@ -180,12 +185,12 @@ def test_an_edit_keeps_files_of_the_edited_prompt_and_their_content_is_stored_on
     edit = Edit("Again", model, edited=prompt.pk, files=[chart.pk])
     edited = edit.store(alice, uuid4()).prompt
     assert chart.file
-    assert [one.name for one in edited.attachments.all()] == ["chart.png"]
+    assert [file.name for file in edited.attachments.all()] == ["chart.png"]
     assert prompt.attachments.count() == 2
     assert stored_names() == before
     prompt.delete()
     clean_up()
-    assert {one.name for one in StoredFile.objects.filter(attachments=None)} < before
+    assert {file.name for file in StoredFile.objects.filter(attachments=None)} < before
     assert StoredFile.objects.get(attachments__isnull=False) == chart.file
     assert report.file_id not in StoredFile.objects.values_list("pk", flat=True)
 
@@ -205,8 +210,8 @@ def test_a_file_that_was_uploaded_and_never_sent_stays_in_its_draft(
 def test_uploads_that_stopped_and_files_that_were_not_read_are_deleted_in_the_end(
     alice: User, clean_up: CleanUp
 ) -> None:
-    drafted(alice)
-    failed = drafted(alice, state="failed", problem="The storage failed.")
+    create_draft_upload(alice)
+    failed = create_draft_upload(alice, state="failed", problem="The storage failed.")
     clean_up()
     assert len(stored_names()) == 2, "either can go on"
     yesterday = timezone.now() - timedelta(days=2)
@@ -223,8 +228,8 @@ def test_uploads_that_stopped_and_files_that_were_not_read_are_deleted_in_the_en
 def test_parts_of_an_upload_that_was_removed_or_read_are_deleted(
     alice: User, clean_up: CleanUp
 ) -> None:
-    removed, ready = drafted(alice), drafted(alice)
-    going_on = drafted(alice)
+    removed, ready = create_draft_upload(alice), create_draft_upload(alice)
+    going_on = create_draft_upload(alice)
     removed.delete()
     Attachment.objects.filter(pk=ready.pk).update(state="ready")
     storage.write("uploads/no-part", BytesIO(b"?"))
@@ -234,30 +239,30 @@ def test_parts_of_an_upload_that_was_removed_or_read_are_deleted(
 
 def test_a_persons_files_count_once_and_uploads_count_in_full(alice: User, prompt: Message) -> None:
     used = len(b"Sales fell") + len(b"pixels")
-    assert stored_bytes_of(alice) == used
-    forked(alice, prompt.children.get().pk)
+    assert sum_stored_bytes(alice) == used
+    fork_conversation(alice, prompt.children.get().pk)
     Conversation.objects.all().trash()
-    assert stored_bytes_of(alice) == used
-    drafted(alice)
-    assert stored_bytes_of(alice) == used + 9
+    assert sum_stored_bytes(alice) == used
+    create_draft_upload(alice)
+    assert sum_stored_bytes(alice) == used + 9
     prompt.attachments.update(file=None)
     Conversation.objects.exclude(pk=prompt.conversation_id).delete()
-    assert stored_bytes_of(alice) == 9
+    assert sum_stored_bytes(alice) == 9
 
 
 def test_a_fork_takes_room_for_the_rows_of_files_and_not_for_their_content(
     alice: User, prompt: Message
 ) -> None:
-    size = forked(alice, prompt.children.get().pk).stored_bytes
+    size = fork_conversation(alice, prompt.children.get().pk).stored_bytes
     prompt.attachments.all().delete()
     Message.objects.update(file_count=0)
-    assert size - forked(alice, prompt.children.get().pk).stored_bytes == 2 * 1024
+    assert size - fork_conversation(alice, prompt.children.get().pk).stored_bytes == 2 * 1024
 
 
 def test_erasing_files_deletes_their_thumbnails_and_leaves_what_others_use(
     prompt: Message, bob: User
 ) -> None:
-    report, chart = (one.file for one in prompt.attachments.all())
+    report, chart = (attachment.file for attachment in prompt.attachments.all())
     assert report
     assert chart
     Attachment.objects.create(user=bob, name="same.txt", size=9, state="ready", file=report)
@@ -279,13 +284,13 @@ def test_erasing_says_for_how_many_files_the_storage_failed(
 
 
 def test_the_prompt_of_a_new_chat_takes_the_files_of_the_draft(
-    alice: User, connected: Upstream, clean_up: CleanUp
+    alice: User, saved_upstream: Upstream, clean_up: CleanUp
 ) -> None:
-    prompt, _ = answered(started_by(alice), connected, "Other")
-    draft = attached_to(prompt, "report.txt")
+    prompt, _ = store_turn(new_conversation(alice), saved_upstream, "Other")
+    draft = attach_file(prompt, "report.txt")
     Attachment.objects.update(message=None)
     prompt.conversation.erase()
-    turn = Prompt("", ModelChoice(connected.pk, MODEL), files=[draft.pk]).store(alice, uuid4())
+    turn = Prompt("", ModelChoice(saved_upstream.pk, MODEL), files=[draft.pk]).store(alice, uuid4())
     assert turn.conversation.title == "report.txt"
     turn.conversation.erase()
     clean_up()

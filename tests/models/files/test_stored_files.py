@@ -13,7 +13,7 @@ from chatapp.models import Message, ReplyImage, StoredFile, Upstream, User
 from chatapp.models.files import storage
 from chatapp.models.files.abandoned import delete_abandoned
 from chatapp.models.files.storage import DurableFileStorage
-from tests.support.stored import asked, started_by
+from tests.support.stored import begin_turn, new_conversation
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("disk")]
 
@@ -21,11 +21,11 @@ OnCommit = Callable[..., object]
 
 
 @pytest.fixture
-def reply(alice: User, connected: Upstream) -> Message:
-    return asked(started_by(alice), connected, "Draw")[1]
+def reply(alice: User, saved_upstream: Upstream) -> Message:
+    return begin_turn(new_conversation(alice), saved_upstream, "Draw")[1]
 
 
-def held_for_longer() -> None:
+def age_files() -> None:
     StoredFile.objects.update(used_at=timezone.now() - timedelta(hours=1))
 
 
@@ -42,11 +42,11 @@ def with_image(reply: Message, data: bytes, position: int = 0) -> ReplyImage:
 def test_the_same_content_is_stored_once_for_each_person(
     disk: Storage, alice: User, bob: User
 ) -> None:
-    one, same = (StoredFile.store(b"one", alice.pk) for _ in range(2))
+    first, same = (StoredFile.store(b"one", alice.pk) for _ in range(2))
     other, bobs = StoredFile.store(b"other", alice.pk), StoredFile.store(b"one", bob.pk)
-    assert one == same
-    assert len({one, other, bobs}) == len(names(disk)) == 3
-    assert (one.read(), one.size, other.read(), bobs.read()) == (b"one", 3, b"other", b"one")
+    assert first == same
+    assert len({first, other, bobs}) == len(names(disk)) == 3
+    assert (first.read(), first.size, other.read(), bobs.read()) == (b"one", 3, b"other", b"one")
 
 
 def test_a_file_stored_by_two_processes_at_once_is_kept_once(
@@ -70,9 +70,9 @@ def test_an_unused_file_is_deleted_with_its_bytes(
 ) -> None:
     StoredFile.store(b"unused", alice.pk)
     image = with_image(reply, b"used")
-    assert ReplyImage.objects.move_one()
+    assert ReplyImage.objects.move_one_to_storage()
     assert not StoredFile.objects.delete_unused()  # it may be referred to soon
-    held_for_longer()
+    age_files()
     with django_capture_on_commit_callbacks(execute=True):  # type: ignore[attr-defined]
         assert StoredFile.objects.delete_unused()
     assert not StoredFile.objects.delete_unused()
@@ -86,7 +86,7 @@ def test_an_unused_file_is_deleted_with_its_bytes(
 
 def test_storing_a_content_again_keeps_it(disk: Storage, alice: User) -> None:
     StoredFile.store(b"one", alice.pk)
-    held_for_longer()
+    age_files()
     StoredFile.store(b"one", alice.pk)
     assert not StoredFile.objects.delete_unused()
 
@@ -107,7 +107,7 @@ def test_what_a_process_left_when_it_died_is_deleted_a_day_later(
 def test_images_move_from_the_database_to_the_storage(disk: Storage, reply: Message) -> None:
     for position, data in enumerate((b"one", b"two", b"one")):
         with_image(reply, data, position)
-    while ReplyImage.objects.move_one():
+    while ReplyImage.objects.move_one_to_storage():
         pass
     images = ReplyImage.objects.order_by("position")
     assert [image.read() for image in images] == [b"one", b"two", b"one"]
@@ -125,10 +125,10 @@ def test_an_image_stays_in_the_database_while_the_storage_fails(
     with monkeypatch.context() as broken:
         broken.setattr(disk, "save", fail)
         with pytest.raises(OSError, match="No space"):
-            ReplyImage.objects.move_one()
+            ReplyImage.objects.move_one_to_storage()
     image.refresh_from_db()
     assert (image.read(), image.file) == (b"one", None)
-    assert ReplyImage.objects.move_one()
+    assert ReplyImage.objects.move_one_to_storage()
     image.refresh_from_db()
     assert (image.read(), image.data) == (b"one", None)
 

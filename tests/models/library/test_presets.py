@@ -43,7 +43,7 @@ def test_a_version_has_all_of_the_content(preset: Preset, alice: User, upstream:
     assert (first.icon, first.parameters, first.tools, first.takes_memory) == (
         *("sliders", {}, None, True),
     )
-    assert newest.preselected == ModelChoice(upstream.pk, "one")
+    assert newest.preselected_model == ModelChoice(upstream.pk, "one")
 
 
 def test_a_deleted_upstream_leaves_the_choice_and_all_versions(
@@ -52,9 +52,9 @@ def test_a_deleted_upstream_leaves_the_choice_and_all_versions(
     preset.change(alice, 1, system_prompt="Translate well")
     upstream.delete()
     preset.refresh_from_db()
-    assert (preset.preselected, preset.model) == (None, "one")
-    preset.change(alice, 2, **preset.content_of(1))
-    assert [(one.number, one.preselected) for one in preset.versions.all()] == [
+    assert (preset.preselected_model, preset.model) == (None, "one")
+    preset.change(alice, 2, **preset.get_version_content(1))
+    assert [(version.number, version.preselected_model) for version in preset.versions.all()] == [
         *((3, None), (2, None), (1, None)),
     ]
 
@@ -77,10 +77,10 @@ def test_versions_that_chats_have_are_kept(
     with_chat(alice, preset)
     for number in range(1, 5):
         preset.change(alice, number, name=f"Name {number}")
-    assert [one.number for one in preset.versions.all()] == [5, 4, 1]
+    assert [version.number for version in preset.versions.all()] == [5, 4, 1]
     ChatSettings.objects.all().delete()
     preset.change(alice, 5, name="Name 5")
-    assert [one.number for one in preset.versions.all()] == [6, 5]
+    assert [version.number for version in preset.versions.all()] == [6, 5]
 
 
 def test_a_deleted_preset_goes_after_its_days_once_no_chat_has_it(

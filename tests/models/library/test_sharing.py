@@ -42,10 +42,10 @@ def test_what_is_not_shared_is_open_to_its_owner_only(
     prompt: SavedPrompt, alice: User, bob: User, olive: User
 ) -> None:
     assert open_to(alice, Level.EDIT) == [prompt]
-    assert prompt.level_of(alice) == Level.EDIT
+    assert prompt.find_level(alice) == Level.EDIT
     for other in (bob, olive):
         assert open_to(other) == []
-        assert prompt.level_of(other) is None
+        assert prompt.find_level(other) is None
 
 
 @pytest.mark.parametrize("level", Level)
@@ -53,8 +53,10 @@ def test_a_grant_opens_its_level_and_those_below(
     prompt: SavedPrompt, alice: User, bob: User, team: Group, level: Level
 ) -> None:
     prompt.share(team, level, alice)
-    assert prompt.level_of(bob) == level
-    assert {one for one in Level if open_to(bob, one)} == {one for one in Level if one <= level}
+    assert prompt.find_level(bob) == level
+    assert {other_level for other_level in Level if open_to(bob, other_level)} == {
+        other_level for other_level in Level if other_level <= level
+    }
     assert list(SavedPrompt.objects.shared_with(bob)) == [prompt]
     assert list(SavedPrompt.objects.shared_with(alice)) == []
 
@@ -68,7 +70,7 @@ def test_the_highest_of_several_grants_counts_and_each_item_is_found_once(
     prompt.share(other, Level.USE, alice)
     prompt.share(None, Level.READ, alice)
     assert open_to(bob) == open_to(bob, Level.EDIT) == [prompt]
-    assert prompt.level_of(bob) == Level.EDIT
+    assert prompt.find_level(bob) == Level.EDIT
 
 
 def test_rights_end_with_the_grant_the_membership_or_the_group(
@@ -76,7 +78,7 @@ def test_rights_end_with_the_grant_the_membership_or_the_group(
 ) -> None:
     prompt.share(team, Level.USE, alice)
     bob.groups.remove(team)
-    assert (open_to(bob), prompt.level_of(bob)) == ([], None)
+    assert (open_to(bob), prompt.find_level(bob)) == ([], None)
     bob.groups.add(team)
     assert open_to(bob) == [prompt]
     prompt.unshare(team, alice)
@@ -102,16 +104,16 @@ def test_a_deleted_item_is_open_to_nobody_until_it_is_restored(
 def test_housekeeping_deletes_for_good_what_was_deleted_a_month_ago(
     prompt: SavedPrompt, alice: User, olive: User
 ) -> None:
-    kept = SavedPrompt.start(alice, title="Kept", text="Text")
-    kept.discard()
+    recent_prompt = SavedPrompt.start(alice, title="Kept", text="Text")
+    recent_prompt.discard()
     SavedPrompt.objects.filter(pk=prompt.pk).update(deleted_at=timezone.now() - timedelta(days=31))
-    assert list(SavedPrompt.objects.deleted_by(alice)) == [kept]
+    assert list(SavedPrompt.objects.deleted_by(alice)) == [recent_prompt]
     hold = LegalHold.begin(alice, None, "a matter", olive)
     clean_up()
     assert SavedPrompt.objects.count() == 2
     hold.end(olive)
     clean_up()
-    assert list(SavedPrompt.objects.all()) == [kept]
+    assert list(SavedPrompt.objects.all()) == [recent_prompt]
 
 
 def test_only_the_owner_shares_and_an_administrator_can_end_it(
@@ -191,7 +193,7 @@ def test_a_group_and_everyone_have_one_grant_each(
         prompt.share(group, Level.EDIT, alice)
         with pytest.raises(IntegrityError), transaction.atomic():
             PromptGrant.objects.create(target=prompt, group=group, level=Level.USE)
-    assert [str(one) for one in prompt.grants.order_by("pk")] == [
+    assert [str(grant) for grant in prompt.grants.order_by("pk")] == [
         "team: Can use, read and change it",
         "Everyone: Can use, read and change it",
     ]

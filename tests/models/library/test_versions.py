@@ -15,7 +15,7 @@ def prompt(alice: User) -> SavedPrompt:
 
 
 def texts(prompt: SavedPrompt) -> list[tuple[int, str]]:
-    return [(one.number, one.text) for one in prompt.versions.all()]
+    return [(version.number, version.text) for version in prompt.versions.all()]
 
 
 def test_a_change_adds_a_version_and_no_change_adds_none(prompt: SavedPrompt, alice: User) -> None:
@@ -24,24 +24,24 @@ def test_a_change_adds_a_version_and_no_change_adds_none(prompt: SavedPrompt, al
     assert texts(prompt) == [(2, "Two"), (1, "One")]
     prompt.refresh_from_db()
     assert (prompt.version, prompt.text, prompt.title) == (2, "Two", "Stand-up")
-    assert [one.author for one in prompt.versions.all()] == [alice, alice]
+    assert [version.author for version in prompt.versions.all()] == [alice, alice]
 
 
 def test_going_back_adds_a_version_with_the_old_content(prompt: SavedPrompt, alice: User) -> None:
     prompt.change(alice, 1, text="Two", title="Other")
-    prompt.change(alice, 2, **prompt.content_of(1))
+    prompt.change(alice, 2, **prompt.get_version_content(1))
     assert texts(prompt) == [(3, "One"), (2, "Two"), (1, "One")]
     assert (prompt.title, prompt.text) == ("Stand-up", "One")
     with pytest.raises(Refused, match="no longer exists"):
-        prompt.change(alice, 3, **prompt.content_of(99))
+        prompt.change(alice, 3, **prompt.get_version_content(99))
 
 
 def test_a_change_of_what_somebody_else_changed_meanwhile_is_refused(
     prompt: SavedPrompt, alice: User, bob: User
 ) -> None:
     prompt.share(None, Level.EDIT, alice)
-    theirs = SavedPrompt.objects.get(pk=prompt.pk)
-    theirs.change(bob, 1, text="Bob's")
+    same_prompt = SavedPrompt.objects.get(pk=prompt.pk)
+    same_prompt.change(bob, 1, text="Bob's")
     with pytest.raises(ChangedMeanwhile, match="bob has changed this") as refused:
         prompt.change(alice, 1, text="Alice's")
     assert refused.value.newest == 2

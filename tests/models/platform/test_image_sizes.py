@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatapp.models.platform.image_sizes import size_of
+from chatapp.models.platform.image_sizes import read_size
 from tests.support.pictures import SVG, WEBP, claimed_png, jpeg, png, webp
 
 SAID = {
@@ -21,11 +21,11 @@ SAID = {
 @pytest.mark.parametrize("name", SAID)
 def test_the_size_is_read_from_the_header(name: str) -> None:
     media_type, data, size = SAID[name]
-    assert size_of(media_type, data) == size
+    assert read_size(media_type, data) == size
 
 
 @pytest.mark.parametrize("name", SAID)
 def test_a_truncated_image_gives_the_same_size_or_none(name: str) -> None:
     media_type, data, size = SAID[name]
-    parts = {size_of(media_type, data[:end]) for end in range(len(data))}
+    parts = {read_size(media_type, data[:end]) for end in range(len(data))}
     assert parts <= {None, size, (9, 8)}

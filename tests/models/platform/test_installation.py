@@ -22,4 +22,4 @@ def test_people_choose_whether_replies_finish_unless_an_administrator_decides(
     if closing:
         Installation(pk=1, closing=closing).save()
     alice.finishes_replies = wants
-    assert Installation.this().finishes(alice) is finishes
+    assert Installation.load().finishes(alice) is finishes

@@ -16,8 +16,8 @@ def upstream(**fields: Any) -> Upstream:
 
 def test_a_chat_replaces_the_administrators_defaults() -> None:
     team = upstream(parameters={"temperature": 0.2, "top_p": 0.5, "stop": "x", "n": 2})
-    wanted = {"temperature": 1, "stop": ["END"], "extra": {"top_k": 5}}
-    assert team.parameters_for(MODEL, wanted) == {
+    chat_parameters = {"temperature": 1, "stop": ["END"], "extra": {"top_k": 5}}
+    assert team.parameters_for(MODEL, chat_parameters) == {
         "temperature": 1,
         "top_p": 0.5,
         "stop": ["END"],
@@ -29,16 +29,16 @@ def test_a_chat_replaces_the_administrators_defaults() -> None:
 
 def test_a_chat_does_not_replace_what_has_no_control_of_its_own() -> None:
     team = upstream(parameters={"provider": {"data_collection": "deny"}})
-    wanted = {"extra": {"provider": {"data_collection": "allow"}, "top_k": 5}}
-    result = team.bounded_for(MODEL, wanted)
+    chat_parameters = {"extra": {"provider": {"data_collection": "allow"}, "top_k": 5}}
+    result = team.bound_parameters(MODEL, chat_parameters)
     assert result.parameters == {"extra": {"top_k": 5}}
     [change] = result.changes
     assert (change.name, change.sent) == ("provider", None)
-    assert team.parameters_for(MODEL, wanted) == team.parameters | {"top_k": 5}
+    assert team.parameters_for(MODEL, chat_parameters) == team.parameters | {"top_k": 5}
 
 
 @pytest.mark.parametrize(
-    ("given", "wanted", "sent"),
+    ("parameters", "max_output", "fields"),
     [
         ({"max_tokens": 100}, 50, {"max_tokens": 50}),
         ({"max_tokens": 100}, 500, {"max_tokens": 100}),
@@ -49,10 +49,10 @@ def test_a_chat_does_not_replace_what_has_no_control_of_its_own() -> None:
     ],
 )
 def test_an_administrators_maximum_output_bounds_that_of_a_chat(
-    given: dict[str, object], wanted: int, sent: dict[str, object]
+    parameters: dict[str, object], max_output: int, fields: dict[str, object]
 ) -> None:
-    team = upstream(parameters=given)
-    assert team.parameters_for(MODEL, {"max_output_tokens": wanted}) == sent
+    team = upstream(parameters=parameters)
+    assert team.parameters_for(MODEL, {"max_output_tokens": max_output}) == fields
 
 
 def test_parts_of_an_object_that_the_administrator_set_are_kept() -> None:
@@ -72,18 +72,22 @@ def test_rules_hold_for_a_model_over_those_for_all() -> None:
         "a": {"temperature": {"max": 2}},
     }
     team = upstream(model_parameters=rules)
-    wanted = {"temperature": 2}
-    assert team.parameters_for("a", wanted) == {"temperature": 2, "seed": 1}
-    assert team.parameters_for("b", wanted) == {"temperature": 1, "seed": 1}
+    chat_parameters = {"temperature": 2}
+    assert team.parameters_for("a", chat_parameters) == {"temperature": 2, "seed": 1}
+    assert team.parameters_for("b", chat_parameters) == {"temperature": 1, "seed": 1}
 
 
 def test_what_a_model_refused_is_left_out_and_said() -> None:
     team = upstream()
     team.learn_refusals(MODEL, ["temperature", "top_k"])
-    wanted = {"temperature": 1, "seed": 3, "extra": {"top_k": 5}}
-    assert team.parameters_for(MODEL, wanted) == {"seed": 3}
-    assert team.parameters_for("other", wanted) == {"temperature": 1, "seed": 3, "top_k": 5}
-    reasons = [change.reason for change in team.bounded_for(MODEL, wanted).changes]
+    chat_parameters = {"temperature": 1, "seed": 3, "extra": {"top_k": 5}}
+    assert team.parameters_for(MODEL, chat_parameters) == {"seed": 3}
+    assert team.parameters_for("other", chat_parameters) == {
+        "temperature": 1,
+        "seed": 3,
+        "top_k": 5,
+    }
+    reasons = [change.reason for change in team.bound_parameters(MODEL, chat_parameters).changes]
     assert reasons == [
         "This model doesn't accept temperature, so it isn't sent.",
         "This model doesn't accept “top_k”, so it isn't sent.",
@@ -110,20 +114,22 @@ def test_an_administrators_own_parameter_is_sent_even_if_it_was_refused() -> Non
 
 
 @pytest.mark.django_db
-def test_refusals_are_remembered_and_forgotten_one_by_one(connected: Upstream) -> None:
-    Upstream.remember_refusals(connected.pk, "a", ["temperature", "seed"])
-    Upstream.remember_refusals(connected.pk, "a", ["temperature"])
-    Upstream.remember_refusals(connected.pk, "b", ["seed"])
-    connected.refresh_from_db()
-    assert {model: list(at) for model, at in connected.refused_parameters_at.items()} == {
+def test_refusals_are_remembered_and_forgotten_one_by_one(saved_upstream: Upstream) -> None:
+    Upstream.remember_refusals(saved_upstream.pk, "a", ["temperature", "seed"])
+    Upstream.remember_refusals(saved_upstream.pk, "a", ["temperature"])
+    Upstream.remember_refusals(saved_upstream.pk, "b", ["seed"])
+    saved_upstream.refresh_from_db()
+    assert {model: list(at) for model, at in saved_upstream.refused_parameters_at.items()} == {
         "a": ["seed", "temperature"],
         "b": ["seed"],
     }
-    Upstream.forget_refusals(connected.pk, "b", "seed")
-    Upstream.forget_refusals(connected.pk, "a", "seed")
-    Upstream.forget_refusals(connected.pk, "gone", "seed")
-    connected.refresh_from_db()
-    assert {model: list(at) for model, at in connected.refusals.items()} == {"a": ["temperature"]}
+    Upstream.forget_refusals(saved_upstream.pk, "b", "seed")
+    Upstream.forget_refusals(saved_upstream.pk, "a", "seed")
+    Upstream.forget_refusals(saved_upstream.pk, "gone", "seed")
+    saved_upstream.refresh_from_db()
+    assert {model: list(at) for model, at in saved_upstream.refusals.items()} == {
+        "a": ["temperature"]
+    }
 
 
 def test_only_so_many_refusals_are_kept() -> None:

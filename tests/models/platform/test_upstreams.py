@@ -13,8 +13,8 @@ pytestmark = pytest.mark.django_db
 def test_an_upstreams_key_is_encrypted_at_rest(gateway: Upstream) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT api_key FROM chatapp_upstream")
-        [(stored,)] = cursor.fetchall()
-    assert "sk-very-secret" not in str(stored)
+        [(ciphertext,)] = cursor.fetchall()
+    assert "sk-very-secret" not in str(ciphertext)
     assert Upstream.objects.get().api_key == "sk-very-secret"
 
 
@@ -56,12 +56,12 @@ def test_the_demo_is_enabled_if_nothing_else_is_or_if_it_was_switched_on(
 
 
 def test_an_upstream_offers_any_model_until_its_models_are_named(gateway: Upstream) -> None:
-    assert Upstream.offering(ModelChoice(gateway.pk, "any"), 0) == gateway
+    assert Upstream.get_for_choice(ModelChoice(gateway.pk, "any"), 0) == gateway
     Upstream.objects.update(offered_models="one\ntwo")
-    assert Upstream.offering(ModelChoice(gateway.pk, "two"), 0) == gateway
+    assert Upstream.get_for_choice(ModelChoice(gateway.pk, "two"), 0) == gateway
     for other in ("any", "tw", "one two", "TWO"):
         with pytest.raises(Refused, match="no longer available"):
-            Upstream.offering(ModelChoice(gateway.pk, other), 0)
+            Upstream.get_for_choice(ModelChoice(gateway.pk, other), 0)
 
 
 @pytest.mark.parametrize("is_there", [True, False])
@@ -72,14 +72,14 @@ def test_a_disabled_or_deleted_upstream_offers_nothing(gateway: Upstream, is_the
     else:
         gateway.delete()
     with pytest.raises(Refused, match="no longer available"):
-        Upstream.offering(choice, 0)
+        Upstream.get_for_choice(choice, 0)
 
 
 def test_an_unreadable_key_is_reported(gateway: Upstream) -> None:
     with connection.cursor() as cursor:
         cursor.execute("UPDATE chatapp_upstream SET api_key = 'gAAAAunreadable'")
     with pytest.raises(Refused, match="SECRET_KEY has changed"):
-        Upstream.offering(ModelChoice(gateway.pk, "any"), 0)
+        Upstream.get_for_choice(ModelChoice(gateway.pk, "any"), 0)
 
 
 def test_an_id_that_cannot_be_stored_is_not_offered() -> None:

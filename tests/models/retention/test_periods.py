@@ -1,4 +1,4 @@
-"""What retention deletes and keeps, and that the preview matches."""
+"""Retention deletes and keeps what its preview says."""
 
 import random
 from collections import Counter
@@ -27,14 +27,14 @@ from chatapp.models import (
     audit,
 )
 from chatapp.models.audit import Broken
-from chatapp.models.conversations.branch_history import FEW
+from chatapp.models.conversations.branch_history import MIN_CACHED_MESSAGES
 from chatapp.models.conversations.erasable import ERASED_AT_ONCE
 from chatapp.models.policies import legal_holds
 from chatapp.models.retention import run
 from chatapp.models.retention.run import RetentionRun
-from tests.support.attaching import attached_to
+from tests.support.attaching import attach_file
 from tests.support.clock import Step
-from tests.support.stored import answered, end, reply_of
+from tests.support.stored import build_reply, end, store_turn
 
 pytestmark = pytest.mark.django_db
 
@@ -46,7 +46,7 @@ def chat(person: User, upstream: Upstream, title: str, days: float, **fields: ob
     return the reply."""
     conversation = person.conversations.create(title=title)
     _, reply = conversation.ask(uuid4(), "Why?", None, upstream, "one", uuid4())
-    end(reply, reply_of("So."))
+    end(reply, build_reply("So."))
     for position in range(2):
         ReplyImage.objects.create(message=reply, position=position, media_type="gif", data=GIF)
     moment = timezone.now() - timedelta(days=days)
@@ -77,8 +77,8 @@ def apply() -> RetentionRun:
     return round
 
 
-def test_nothing_is_deleted_by_default(alice: User, connected: Upstream) -> None:
-    chat(alice, connected, "Of old", 5000)
+def test_nothing_is_deleted_by_default(alice: User, saved_upstream: Upstream) -> None:
+    chat(alice, saved_upstream, "Of old", 5000)
     assert Retention.now() == Retention()
     assert not apply().gone
     assert titles() == {"Of old"}
@@ -86,22 +86,22 @@ def test_nothing_is_deleted_by_default(alice: User, connected: Upstream) -> None
 
 
 def test_old_conversations_go_from_every_folder_unless_held_or_in_use(
-    alice: User, bob: User, olive: User, connected: Upstream
+    alice: User, bob: User, olive: User, saved_upstream: Upstream
 ) -> None:
     old = timezone.now() - timedelta(days=40)
     project = Project.objects.create(user=alice, name="Ours")
-    chat(alice, connected, "Loose", 31)
-    chat(alice, connected, "Pinned", 31, is_pinned=True)
-    chat(alice, connected, "Archived", 31, archived_at=old)
-    chat(alice, connected, "Filed", 31, project=project)
-    chat(alice, connected, "In the trash", 31, trashed_at=timezone.now())
-    chat(alice, connected, "Used", 29)
-    chat(alice, connected, "Temporary", 31, is_temporary=True)
-    running = chat(alice, connected, "Running", 31)
+    chat(alice, saved_upstream, "Loose", 31)
+    chat(alice, saved_upstream, "Pinned", 31, is_pinned=True)
+    chat(alice, saved_upstream, "Archived", 31, archived_at=old)
+    chat(alice, saved_upstream, "Filed", 31, project=project)
+    chat(alice, saved_upstream, "In the trash", 31, trashed_at=timezone.now())
+    chat(alice, saved_upstream, "Used", 29)
+    chat(alice, saved_upstream, "Temporary", 31, is_temporary=True)
+    running = chat(alice, saved_upstream, "Running", 31)
     Message.objects.filter(pk=running.pk).update(ending="streaming")
-    held = chat(alice, connected, "Held", 31).conversation
-    LegalHold.begin(alice, held.pk, "a matter", olive)
-    chat(bob, connected, "Bob's", 31)
+    held_chat = chat(alice, saved_upstream, "Held", 31).conversation
+    LegalHold.begin(alice, held_chat.pk, "a matter", olive)
+    chat(bob, saved_upstream, "Bob's", 31)
     LegalHold.begin(bob, None, "a matter", olive)
     preview = keep(conversation_days=30).preview()
     assert (preview.conversations.count, preview.conversations.held) == (5, 2)
@@ -118,8 +118,10 @@ def test_old_conversations_go_from_every_folder_unless_held_or_in_use(
     assert "Held" not in titles()
 
 
-def test_usage_stays_after_its_conversation_is_deleted(alice: User, connected: Upstream) -> None:
-    chat(alice, connected, "Old", 31)
+def test_usage_stays_after_its_conversation_is_deleted(
+    alice: User, saved_upstream: Upstream
+) -> None:
+    chat(alice, saved_upstream, "Old", 31)
     usages, days = Usage.objects.count(), DailyUsage.objects.count()
     assert usages
     keep(conversation_days=30)
@@ -129,22 +131,22 @@ def test_usage_stays_after_its_conversation_is_deleted(alice: User, connected: U
 
 
 def test_files_go_earlier_and_their_prompts_keep_their_names(
-    alice: User, bob: User, olive: User, connected: Upstream
+    alice: User, bob: User, olive: User, saved_upstream: Upstream
 ) -> None:
-    reply = chat(alice, connected, "Old", 8)
+    reply = chat(alice, saved_upstream, "Old", 8)
     prompts = [
-        one.conversation.messages.get(role="user")
-        for one in (
+        answer.conversation.messages.get(role="user")
+        for answer in (
             reply,
-            chat(alice, connected, "New", 6),
-            chat(alice, connected, "Temporary", 8, is_temporary=True),
-            chat(bob, connected, "Held", 8),
+            chat(alice, saved_upstream, "New", 6),
+            chat(alice, saved_upstream, "Temporary", 8, is_temporary=True),
+            chat(bob, saved_upstream, "Held", 8),
         )
     ]
     for prompt in prompts:
-        attached_to(prompt, "report <1>.txt", b"Sales fell")
-    running = chat(alice, connected, "Running", 8)
-    attached_to(running.conversation.messages.get(role="user"), "running.txt")
+        attach_file(prompt, "report <1>.txt", b"Sales fell")
+    running = chat(alice, saved_upstream, "Running", 8)
+    attach_file(running.conversation.messages.get(role="user"), "running.txt")
     Message.objects.filter(pk=running.pk).update(ending="streaming")
     LegalHold.begin(bob, None, "a matter", olive)
     Message.objects.update(indexed_at=timezone.now())
@@ -153,9 +155,9 @@ def test_files_go_earlier_and_their_prompts_keep_their_names(
     assert apply().gone == preview.counts == {"images": 4, "files": 1}
     old = prompts[0].attachments.get()
     assert (old.name, old.size, old.file, old.is_expired) == ("report <1>.txt", 10, None, True)
-    [sent] = Message.objects.get(pk=prompts[0].pk).file_parts
+    [part] = Message.objects.get(pk=prompts[0].pk).file_parts
     words = "(The file report &lt;1&gt;.txt was deleted by the retention policy.)"
-    assert sent == {"type": "text", "text": words}
+    assert part == {"type": "text", "text": words}
     again = Message.objects.filter(indexed_at=None)
     assert list(again) == [prompts[0]], "its text is in the search index no more"
     assert Attachment.objects.filter(file=None).count() == 1
@@ -175,42 +177,44 @@ def test_files_that_were_never_sent_go_with_their_draft(
     assert Attachment.objects.get().user == bob
 
 
-def test_a_long_chat_sends_no_expired_file_from_a_cache(alice: User, connected: Upstream) -> None:
+def test_a_long_chat_sends_no_expired_file_from_a_cache(
+    alice: User, saved_upstream: Upstream
+) -> None:
     conversation, before = Conversation(user=alice, title="Long"), None
-    for number in range(FEW):
-        prompt, before = answered(conversation, connected, f"{number}", before)
+    for number in range(MIN_CACHED_MESSAGES):
+        prompt, before = store_turn(conversation, saved_upstream, f"{number}", before)
         if number == 1:
-            attached_to(prompt, "report.txt", b"Sales fell")
+            attach_file(prompt, "report.txt", b"Sales fell")
     Message.objects.update(created_at=timezone.now() - timedelta(days=8))
 
-    def sent() -> str:
+    def render_history() -> str:
         return str(conversation.history_through(None).history().messages)
 
-    assert "Sales fell" in sent()
-    assert "Sales fell" in sent()
+    assert "Sales fell" in render_history()
+    assert "Sales fell" in render_history()
     keep(file_days=7)
     apply()
-    assert "Sales fell" not in sent()
-    assert "deleted by the retention policy" in sent()
+    assert "Sales fell" not in render_history()
+    assert "deleted by the retention policy" in render_history()
 
 
 def test_images_go_earlier_and_their_reply_notes_that_there_were_some(
-    alice: User, bob: User, olive: User, connected: Upstream
+    alice: User, bob: User, olive: User, saved_upstream: Upstream
 ) -> None:
-    old = chat(alice, connected, "Old", 8)
-    chat(alice, connected, "New", 6)
-    chat(alice, connected, "Temporary", 8, is_temporary=True)
-    chat(bob, connected, "Held", 8)
+    old = chat(alice, saved_upstream, "Old", 8)
+    chat(alice, saved_upstream, "New", 6)
+    chat(alice, saved_upstream, "Temporary", 8, is_temporary=True)
+    chat(bob, saved_upstream, "Held", 8)
     LegalHold.begin(bob, None, "a matter", olive)
     preview = keep(file_days=7, conversation_days=30).preview()
     assert (preview.images.count, preview.images.held, preview.bytes) == (2, 2, 2 * len(GIF))
     assert apply().gone == preview.counts == {"images": 2}
     assert len(titles()) == 4
-    kept = ReplyImage.objects.values_list("message__conversation__title", flat=True)
-    assert sorted(set(kept)) == ["Held", "New", "Temporary"]
+    remaining_titles = ReplyImage.objects.values_list("message__conversation__title", flat=True)
+    assert sorted(set(remaining_titles)) == ["Held", "New", "Temporary"]
     old.refresh_from_db()
     assert (old.extras.image_count, old.extras.expired_images) == (0, 2)
-    assert old.extras.is_seen
+    assert old.extras.has_visible_parts
 
 
 @pytest.mark.django_db(transaction=True)
@@ -239,8 +243,10 @@ def test_emptying_audit_details_keeps_the_hash_chain_valid(
         audit.verify()
 
 
-def test_a_round_records_its_deletions_in_the_audit_log(alice: User, connected: Upstream) -> None:
-    chat(alice, connected, "Old", 31)
+def test_a_round_records_its_deletions_in_the_audit_log(
+    alice: User, saved_upstream: Upstream
+) -> None:
+    chat(alice, saved_upstream, "Old", 31)
     keep(conversation_days=30)
     apply()
     apply()
@@ -250,14 +256,14 @@ def test_a_round_records_its_deletions_in_the_audit_log(alice: User, connected: 
 
 
 def test_a_round_is_bounded_and_the_next_one_continues(
-    alice: User, connected: Upstream, monkeypatch: pytest.MonkeyPatch
+    alice: User, saved_upstream: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    long = chat(alice, connected, "Long", 31)
+    long = chat(alice, saved_upstream, "Long", 31)
     Message.objects.bulk_create(
         Message(conversation=long.conversation, parent=long, role="user", content="More")
         for _ in range(ERASED_AT_ONCE)
     )
-    chat(alice, connected, "Another", 31)
+    chat(alice, saved_upstream, "Another", 31)
     monkeypatch.setattr(run, "MAX_STEPS", 2)
     preview = keep(conversation_days=30).preview()
     rounds = [apply() for _ in range(3)]
@@ -265,8 +271,10 @@ def test_a_round_is_bounded_and_the_next_one_continues(
     assert sum((round.gone for round in rounds), Counter()) == preview.counts
 
 
-def test_withdrawing_the_setting_stops_a_running_round(alice: User, connected: Upstream) -> None:
-    chat(alice, connected, "Old", 31)
+def test_withdrawing_the_setting_stops_a_running_round(
+    alice: User, saved_upstream: Upstream
+) -> None:
+    chat(alice, saved_upstream, "Old", 31)
     keep(conversation_days=30)
     round = RetentionRun()
     assert round.step()  # deletes its messages
@@ -276,10 +284,10 @@ def test_withdrawing_the_setting_stops_a_running_round(alice: User, connected: U
 
 
 def test_a_conversation_used_at_the_last_moment_stays(
-    alice: User, connected: Upstream, monkeypatch: pytest.MonkeyPatch
+    alice: User, saved_upstream: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Somebody asks something in it after it was found due and before it is locked."""
-    chat(alice, connected, "Old", 31)
+    chat(alice, saved_upstream, "Old", 31)
     keep(conversation_days=30)
     locked = legal_holds.refuse_held
 
@@ -294,7 +302,7 @@ def test_a_conversation_used_at_the_last_moment_stays(
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_preview_counts_exactly_what_is_deleted(
-    seed: int, alice: User, bob: User, olive: User, connected: Upstream, clock: Step
+    seed: int, alice: User, bob: User, olive: User, saved_upstream: Upstream, clock: Step
 ) -> None:
     """For all kinds of chats and periods."""
     dice = random.Random(seed)  # noqa: S311 - not for secrets
@@ -302,7 +310,7 @@ def test_the_preview_counts_exactly_what_is_deleted(
         person = dice.choice([alice, bob])
         reply = chat(
             person,
-            connected,
+            saved_upstream,
             f"{number}",
             dice.randint(0, 20) + 0.5,
             is_temporary=dice.random() < 0.2,
@@ -310,7 +318,7 @@ def test_the_preview_counts_exactly_what_is_deleted(
             trashed_at=timezone.now() if dice.random() < 0.3 else None,
         )
         if dice.random() < 0.5:
-            attached_to(reply.conversation.messages.get(role="user"), f"{number}.txt")
+            attach_file(reply.conversation.messages.get(role="user"), f"{number}.txt")
         if dice.random() < 0.3:
             draft = {"name": "draft", "size": 1, "conversation": reply.conversation}
             Attachment.objects.create(user=person, **draft)

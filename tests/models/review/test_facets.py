@@ -38,62 +38,69 @@ from tests.models.conversations.test_ledger import (
     BOOKED_BY_AN_OLD_PROCESS,
     DELETED_BY_AN_OLD_PROCESS,
 )
-from tests.models.conversations.test_ledger import stored as stored_by_an_old_process
+from tests.models.conversations.test_ledger import (
+    build_insert_statements as stored_by_an_old_process,
+)
 from tests.support.live import Site, execute, run
-from tests.support.profile import scaled
-from tests.support.stored import end, reply_of, wait_until_somebody_waits
+from tests.support.profile import choose_size
+from tests.support.stored import build_reply, end, wait_until_somebody_waits
 
 pytestmark = pytest.mark.django_db
 
 MODELS = ("m", "Ω")
 
 
-def facts_of(conversation: Conversation) -> set[str]:
+def expect_facets(conversation: Conversation) -> set[str]:
     """Return the expected facts of the replies as they are now."""
-    found: set[str] = set()
+    expected: set[str] = set()
     for message in conversation.messages.filter(role="assistant").select_related("feedback"):
-        found |= {f"model {message.model}", f"upstream {message.upstream_id}"}
+        expected |= {f"model {message.model}", f"upstream {message.upstream_id}"}
         if message.ending not in ("streaming", "complete"):
-            found.add(f"ending {message.ending}")
+            expected.add(f"ending {message.ending}")
         calls = [call for round in message.earlier_rounds for call in round["tool_runs"]]
-        found |= {f"tool {call['name']}" for call in [*calls, *message.tool_runs]}
+        expected |= {f"tool {call['name']}" for call in [*calls, *message.tool_runs]}
         if hasattr(message, "feedback"):
-            found |= {"feedback", f"feedback {message.feedback.rating}"}
-            found |= {"flagged"} if message.feedback.rating == "down" else set()
+            expected |= {"feedback", f"feedback {message.feedback.rating}"}
+            expected |= {"flagged"} if message.feedback.rating == "down" else set()
         if message.is_flagged:
-            found |= {"flagged", "flagged moderation"}
+            expected |= {"flagged", "flagged moderation"}
             results = message.moderation["input"]["results"] if message.moderation else []
-            found |= {f"category {name}" for result in results for name in result["categories"]}
-    return found
+            expected |= {f"category {name}" for result in results for name in result["categories"]}
+    return expected
 
 
-def characters_of(conversation: Conversation) -> int:
+def count_characters(conversation: Conversation) -> int:
     """Count the characters of messages that are neither deleted nor streaming."""
     present = conversation.messages.filter(deleted_at=None).exclude(ending=Message.STREAMING)
     return sum(
-        len(one.content) + sum(len(round.get("content") or "") for round in one.earlier_rounds)
-        for one in present
+        len(message.content)
+        + sum(len(round.get("content") or "") for round in message.earlier_rounds)
+        for message in present
     )
 
 
 def expect_consistent() -> None:
     """Compute sums and facts again in Python and compare; facts may outlive deletions."""
-    for one in Conversation.objects.all():
-        replies = one.messages.filter(role="assistant", deleted_at=None).select_related("usage")
+    for conversation in Conversation.objects.all():
+        replies = conversation.messages.filter(role="assistant", deleted_at=None).select_related(
+            "usage"
+        )
         costs = [reply.usage.cost or 0 for reply in replies if hasattr(reply, "usage")]
-        costs += [title.cost or 0 for title in Usage.objects.filter(pk=one.pk)]
-        costs += [summary.cost or 0 for summary in Usage.objects.filter(conversation=one.pk)]
-        day = one.updated_at.astimezone(UTC).date()
-        assert (one.sums.used_on, one.sums.replies) == (day, len(replies))
-        assert one.sums.cost == sum(costs)
-        assert one.sums.characters == characters_of(one)
-        assert one.sums.is_whole
-        kept = dict(one.facts.values_list("fact", "used_on"))
-        assert set(kept) >= facts_of(one)
-        assert set(kept.values()) <= {day}
-    known = set(Conversation.objects.values_list("pk", flat=True))
+        costs += [title.cost or 0 for title in Usage.objects.filter(pk=conversation.pk)]
+        costs += [
+            summary.cost or 0 for summary in Usage.objects.filter(conversation=conversation.pk)
+        ]
+        day = conversation.updated_at.astimezone(UTC).date()
+        assert (conversation.sums.used_on, conversation.sums.replies) == (day, len(replies))
+        assert conversation.sums.cost == sum(costs)
+        assert conversation.sums.characters == count_characters(conversation)
+        assert conversation.sums.is_whole
+        stored_facets = dict(conversation.facts.values_list("fact", "used_on"))
+        assert set(stored_facets) >= expect_facets(conversation)
+        assert set(stored_facets.values()) <= {day}
+    conversation_keys = set(Conversation.objects.values_list("pk", flat=True))
     for table in (ConversationSums, ConversationFacet):
-        assert set(table.objects.values_list("conversation_id", flat=True)) <= known
+        assert set(table.objects.values_list("conversation_id", flat=True)) <= conversation_keys
     assert facets.differences() == []
 
 
@@ -174,12 +181,12 @@ class Walk:
             rating = Feedback.Rating.UP if number % 2 else Feedback.Rating.DOWN
             Feedback.give(replies[0], rating, None)
         elif step == "title":
-            title = Usage.nothing().of_title(pk, self.user.pk, self.gateway, model)
+            title = Usage.empty().charge_title(pk, self.user.pk, self.gateway, model)
             title.cost = number
             Usage.book([title])
         elif step == "summarise":
-            summary = Usage.nothing()
-            summary.of_summary(uuid4(), pk, self.user.pk, self.gateway, model)
+            summary = Usage.empty()
+            summary.charge_summary(uuid4(), pk, self.user.pk, self.gateway, model)
             summary.cost = number
             Usage.book([summary])
         elif step == "age":
@@ -201,19 +208,19 @@ class Walk:
 
     @staticmethod
     def end(reply: Message, ending: Ending, cost: int, *, with_choice: bool) -> None:
-        usage = Usage.nothing()
-        choice = reply_of("Or so.")
+        usage = Usage.empty()
+        choice = build_reply("Or so.")
         choice.choice = 1
         others = (reply.other_choice(choice, ending),) if with_choice else ()
         with transaction.atomic():
-            end(reply, reply_of("So."), ending, usage, others)
+            end(reply, build_reply("So."), ending, usage, others)
             Usage.objects.filter(pk=reply.pk).update(cost=cost)
 
 
 @pytest.mark.django_db(transaction=True)
 @given(st.lists(st.lists(steps, max_size=12), min_size=1, max_size=3))
 @settings(
-    max_examples=scaled(8, 50),
+    max_examples=choose_size(8, 50),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_sums_and_facts_match_the_messages_under_concurrent_changes(
@@ -232,7 +239,7 @@ def test_sums_and_facts_match_the_messages_under_concurrent_changes(
 
 
 @pytest.fixture
-def asked(alice: User) -> Conversation:
+def answered_chat(alice: User) -> Conversation:
     """A conversation with a complete reply and a failed one."""
     gateway = Upstream.objects.create(name="East", base_url="http://gw/v1")
     conversation = Conversation(user=alice, title="Sky")
@@ -242,32 +249,32 @@ def asked(alice: User) -> Conversation:
     return conversation
 
 
-def test_a_conversation_has_the_facts_of_its_replies(asked: Conversation) -> None:
+def test_a_conversation_has_the_facts_of_its_replies(answered_chat: Conversation) -> None:
     upstream = Upstream.objects.get()
     expected = {"model m", f"upstream {upstream.pk}", "ending failed"}
-    assert set(asked.facts.values_list("fact", flat=True)) == expected
-    assert (asked.sums.replies, asked.sums.cost) == (2, 40)
+    assert set(answered_chat.facts.values_list("fact", flat=True)) == expected
+    assert (answered_chat.sums.replies, answered_chat.sums.cost) == (2, 40)
     expect_consistent()
 
 
-def test_a_conversation_has_the_facts_of_its_rule_findings(asked: Conversation) -> None:
+def test_a_conversation_has_the_facts_of_its_rule_findings(answered_chat: Conversation) -> None:
     rule = ReviewRule.objects.create(name="odd", kind="words", applies_to="both", text="Why?")
-    prompt = asked.messages.filter(role="user")[0]
-    RuleFinding.objects.create(rule=rule, conversation=asked, message=prompt)
+    prompt = answered_chat.messages.filter(role="user")[0]
+    RuleFinding.objects.create(rule=rule, conversation=answered_chat, message=prompt)
     expected = {"flagged", "flagged rule", f"flagged rule-{rule.pk}"}
-    assert set(asked.facts.filter(fact__startswith="flagged").values_list("fact", flat=True)) == (
-        expected
-    )
-    asked.facts.all().delete()
-    assert facets.differences() == [str(asked.pk)]
+    assert set(
+        answered_chat.facts.filter(fact__startswith="flagged").values_list("fact", flat=True)
+    ) == (expected)
+    answered_chat.facts.all().delete()
+    assert facets.differences() == [str(answered_chat.pk)]
     facets.rebuild()
-    assert set(asked.facts.values_list("fact", flat=True)) > expected
+    assert set(answered_chat.facts.values_list("fact", flat=True)) > expected
 
 
 def test_sums_leave_out_deleted_messages_until_they_are_restored(
-    asked: Conversation, alice: User
+    answered_chat: Conversation, alice: User
 ) -> None:
-    prompt = asked.messages.filter(role="user")[0]
+    prompt = answered_chat.messages.filter(role="user")[0]
     Deletion(prompt.pk).store(alice)
     assert ConversationSums.objects.values_list("replies", "cost").get() == (1, 20)
     Restoration(prompt.pk).store(alice)
@@ -276,36 +283,40 @@ def test_sums_leave_out_deleted_messages_until_they_are_restored(
 
 @pytest.mark.parametrize("is_streaming", [True, False])
 def test_characters_of_all_rounds_count_once_the_reply_has_ended(
-    asked: Conversation, alice: User, is_streaming: bool
+    answered_chat: Conversation, alice: User, is_streaming: bool
 ) -> None:
     prompts, so = 2 * len("Why?"), len("So.")
-    assert asked.sums.characters == prompts + 2 * so
-    reply = asked.messages.filter(role="assistant")[0]
+    assert answered_chat.sums.characters == prompts + 2 * so
+    reply = answered_chat.messages.filter(role="assistant")[0]
     ending = Message.STREAMING if is_streaming else Ending.FAILED
     rounds = [{"content": "\N{PILE OF POO}" * 5}, {"content": None}, {"tool_runs": []}]
     Message.objects.filter(pk=reply.pk).update(
         content="o" * 10_000, reasoning="Hm.", earlier_rounds=rounds, ending=ending
     )
-    kept = ConversationSums.objects.values_list("characters", flat=True)
-    assert kept.get() == prompts + so + (0 if is_streaming else 10_005)
+    characters = ConversationSums.objects.values_list("characters", flat=True)
+    assert characters.get() == prompts + so + (0 if is_streaming else 10_005)
     Message.objects.filter(pk=reply.pk).update(ending=Ending.COMPLETE)
-    assert kept.get() == prompts + so + 10_005
+    assert characters.get() == prompts + so + 10_005
     reply.delete()
-    assert kept.get() == prompts + so
+    assert characters.get() == prompts + so
     assert facets.differences() == []
 
 
-def test_a_tool_name_made_up_by_a_model_may_be_any_text(asked: Conversation) -> None:
-    reply = asked.messages.filter(role="assistant")[0]
+def test_a_tool_name_made_up_by_a_model_may_be_any_text(answered_chat: Conversation) -> None:
+    reply = answered_chat.messages.filter(role="assistant")[0]
     names = "n" * 10_000, "it's %s ?", "\N{PILE OF POO}", "", 7, None
     reply.tool_runs = [{"name": name} for name in names] + [{}]
     reply.save()
-    kept = set(asked.facts.filter(fact__startswith="tool ").values_list("fact", flat=True))
-    assert kept >= {f"tool {'n' * 200}", "tool it's %s ?", "tool \N{PILE OF POO}"}
+    tool_facets = set(
+        answered_chat.facts.filter(fact__startswith="tool ").values_list("fact", flat=True)
+    )
+    assert tool_facets >= {f"tool {'n' * 200}", "tool it's %s ?", "tool \N{PILE OF POO}"}
     assert facets.differences() == []
 
 
-def test_deleting_a_person_deletes_their_sums_and_facts(asked: Conversation, alice: User) -> None:
+def test_deleting_a_person_deletes_their_sums_and_facts(
+    answered_chat: Conversation, alice: User
+) -> None:
     alice.delete()
     assert not ConversationSums.objects.exists()
     assert not ConversationFacet.objects.exists()
@@ -314,14 +325,14 @@ def test_deleting_a_person_deletes_their_sums_and_facts(asked: Conversation, ali
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("step", ["title", "summarise", "complete", "age"])
 def test_a_write_during_the_deletion_of_a_conversation_leaves_nothing_behind(
-    asked: Conversation, alice: User, step: str
+    answered_chat: Conversation, alice: User, step: str
 ) -> None:
-    late = Walk(alice, Upstream.objects.get(), [asked.pk])
+    late = Walk(alice, Upstream.objects.get(), [answered_chat.pk])
     if step == "complete":
         ConversationSums.objects.update(is_whole=False)
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
-            Conversation.objects.filter(pk=asked.pk).delete()
+            Conversation.objects.filter(pk=answered_chat.pk).delete()
             done = pool.submit(late.take, [(step, 0, "m", Ending.COMPLETE, 1)])
             wait_until_somebody_waits()
         done.result()
@@ -338,7 +349,7 @@ def usage_command(*arguments: str) -> str:
 
 @pytest.mark.parametrize("changed", ["sums", "length", "facts", "day of facts", "strays"])
 def test_verify_finds_differences_and_rebuild_repairs_them(
-    asked: Conversation, changed: str
+    answered_chat: Conversation, changed: str
 ) -> None:
     assert "The sums are correct" in usage_command("verify")
     long_ago = datetime(2020, 1, 1, tzinfo=UTC).date()
@@ -375,13 +386,13 @@ PRICED = "UPDATE chatapp_usage SET cost = {}"
 
 @pytest.mark.thorough
 def test_rows_of_older_versions_and_of_old_processes_are_counted(site: Site) -> None:
-    environment = site.nothing()
+    environment = site.missing_installation()
     run(environment, "manage.py", "migrate", "--verbosity", "0", "chatapp", "0030")
     execute(environment, *stored_by_an_old_process(1, 1, 2), BOOKED_BY_AN_OLD_PROCESS.format(1, 10))
     execute(environment, PRICED.format(7))
     run(environment, "manage.py", "migrate", "--verbosity", "0")
-    kept = json.loads(run(environment, "-c", DIFFERENCES).stdout)
-    assert kept == [[], [[2, 7]], ["model m", "upstream 1"]]
+    differences = json.loads(run(environment, "-c", DIFFERENCES).stdout)
+    assert differences == [[], [[2, 7]], ["model m", "upstream 1"]]
     execute(environment, *stored_by_an_old_process(2, 3), BOOKED_BY_AN_OLD_PROCESS.format(3, 10))
     execute(environment, PRICED.format(9))
     both = [[], [[2, 9], [1, 9]], ["model m", "upstream 1", "model m", "upstream 2"]]
@@ -391,8 +402,8 @@ def test_rows_of_older_versions_and_of_old_processes_are_counted(site: Site) -> 
     run(environment, "manage.py", "migrate", "--verbosity", "0", "chatapp", "0030")
     execute(environment, *stored_by_an_old_process(2, 3))
     run(environment, "manage.py", "migrate", "--verbosity", "0")
-    kept = json.loads(run(environment, "-c", DIFFERENCES).stdout)
-    assert kept == [[], [[2, 9], [1, 9]], both[2]]
+    differences = json.loads(run(environment, "-c", DIFFERENCES).stdout)
+    assert differences == [[], [[2, 9], [1, 9]], both[2]]
 
 
 LENGTHS = """
@@ -406,7 +417,7 @@ SAID = "UPDATE chatapp_message SET content = 'So.'"
 
 @pytest.mark.thorough
 def test_messages_from_before_characters_were_counted_are_counted(site: Site) -> None:
-    environment = site.nothing()
+    environment = site.missing_installation()
     run(environment, "manage.py", "migrate", "--verbosity", "0")
     run(environment, "manage.py", "migrate", "--verbosity", "0", "chatapp", "0034")
     execute(environment, *stored_by_an_old_process(1, 1), SAID)
@@ -435,7 +446,7 @@ emit_post_migrate_signal(0, False, "default", apps=apps, plan=plan)
 @pytest.mark.thorough
 def test_a_table_named_by_triggers_can_be_recreated(site: Site) -> None:
     """Django recreates a table to change it on SQLite, as a later version's migration will do."""
-    environment = site.nothing()
+    environment = site.missing_installation()
     run(environment, "manage.py", "migrate", "--verbosity", "0")
     execute(environment, *stored_by_an_old_process(1, 1))
     run(environment, "-c", RECREATED)

@@ -1,4 +1,4 @@
-"""Which conversations a reviewer has opened."""
+"""The conversations that a reviewer has opened."""
 
 import pytest
 

@@ -23,11 +23,18 @@ from chatapp.models import (
     reindex,
 )
 from chatapp.models.review import judging, rules
-from chatapp.models.review.judging import tried
-from chatapp.models.review.rules import RuleInput, compiled
+from chatapp.models.review.judging import try_rule
+from chatapp.models.review.rules import RuleInput, compile_pattern
 from chatapp.upstream.wire.reply import Ending
 from tests.support.counting import less_than_counting
-from tests.support.stored import answered, asked, end, growing, reply_of, started_by
+from tests.support.stored import (
+    apply_reply,
+    begin_turn,
+    build_reply,
+    end,
+    new_conversation,
+    store_turn,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -52,12 +59,12 @@ def index_and_judge() -> None:
         pass
 
 
-def found() -> list[tuple[str, str]]:
+def list_findings() -> list[tuple[str, str]]:
     """Return the names of rules with the roles of the messages they flagged."""
     return sorted(RuleFinding.objects.values_list("rule__name", "message__role"))
 
 
-def said(text: str, role: str = "user", cost: int | None = None) -> RuleInput:
+def make_input(text: str, role: str = "user", cost: int | None = None) -> RuleInput:
     return RuleInput(role, text, cost)
 
 
@@ -82,114 +89,114 @@ def said(text: str, role: str = "user", cost: int | None = None) -> RuleInput:
 def test_words_match_whole_words_ignoring_case_and_accents(
     rule: Set, words: str, text: str, is_found: bool
 ) -> None:
-    assert rule(words).finds(said(text)) is is_found
+    assert rule(words).finds(make_input(text)) is is_found
 
 
 def test_a_rule_examines_only_the_messages_it_applies_to(rule: Set) -> None:
-    assert rule(r"\d{4}-É", "pattern").finds(said("x 1234-é"))
-    assert not rule("b", "pattern", "assistant").finds(said("b"))
-    assert rule("b", "pattern", "assistant").finds(said("b", "assistant"))
-    assert rule(kind="length", least=3).finds(said("abc"))
-    assert not rule(kind="length", least=4).finds(said("abc"))
+    assert rule(r"\d{4}-É", "pattern").finds(make_input("x 1234-é"))
+    assert not rule("b", "pattern", "assistant").finds(make_input("b"))
+    assert rule("b", "pattern", "assistant").finds(make_input("b", "assistant"))
+    assert rule(kind="length", least=3).finds(make_input("abc"))
+    assert not rule(kind="length", least=4).finds(make_input("abc"))
     costly = rule(kind="cost", applies_to="assistant", least=10)
-    assert costly.finds(said("", "assistant", 10))
-    assert not costly.finds(said("", "assistant", 9))
-    assert not costly.finds(said("", "assistant", None))
+    assert costly.finds(make_input("", "assistant", 10))
+    assert not costly.finds(make_input("", "assistant", 9))
+    assert not costly.finds(make_input("", "assistant", None))
 
 
 def test_no_pattern_takes_long(rule: Set) -> None:
     """These patterns take a backtracking engine practically for ever."""
     for pattern in (r"(a+)+b", r"(a|a)*b", r"(?:a|b)*a(?:a|b){400}c"):
         with less_than_counting(to=200_000_000):
-            assert not rule(pattern, "pattern").finds(said("a" * 10**7))
+            assert not rule(pattern, "pattern").finds(make_input("a" * 10**7))
 
 
 @pytest.mark.parametrize("pattern", ["(", "(?=a)", r"(a)\1", "a{1001}", r"\pL{100}", "\ud800"])
 def test_an_invalid_or_too_large_pattern_is_refused(pattern: str) -> None:
     with pytest.raises(ValidationError):
-        compiled(pattern)
+        compile_pattern(pattern)
 
 
 def test_a_message_is_judged_once_it_is_complete(
-    rule: Set, alice: User, connected: Upstream
+    rule: Set, alice: User, saved_upstream: Upstream
 ) -> None:
     rule("canary")
-    _, reply = asked(started_by(alice), connected, "Of the canary")
-    assert found() == []
+    _, reply = begin_turn(new_conversation(alice), saved_upstream, "Of the canary")
+    assert list_findings() == []
     index_and_judge()
-    assert found() == [("rule 0", "user")]
-    Message.objects.checkpoint([growing(reply, reply_of("A canary is"))])
+    assert list_findings() == [("rule 0", "user")]
+    Message.objects.checkpoint([apply_reply(reply, build_reply("A canary is"))])
     index_and_judge()
-    assert len(found()) == 1
-    end(reply, reply_of("A canary is a bird"))
+    assert len(list_findings()) == 1
+    end(reply, build_reply("A canary is a bird"))
     index_and_judge()
-    assert found() == [("rule 0", "assistant"), ("rule 0", "user")]
+    assert list_findings() == [("rule 0", "assistant"), ("rule 0", "user")]
     assert not UnjudgedMessage.objects.exists()
 
 
 @pytest.mark.parametrize(("scope", "judged"), [("all", 2), ("flagged", 2), ("nothing", 0)])
 def test_messages_that_nobody_may_review_are_not_judged(
-    rule: Set, alice: User, connected: Upstream, scope: str, judged: int
+    rule: Set, alice: User, saved_upstream: Upstream, scope: str, judged: int
 ) -> None:
     ReviewPolicy.objects.create(scope=scope)
     rule("secret")
-    answered(started_by(alice), connected, "A secret")
+    store_turn(new_conversation(alice), saved_upstream, "A secret")
     index_and_judge()
-    assert len(found()) == judged
+    assert len(list_findings()) == judged
     assert not UnjudgedMessage.objects.exists()
 
 
 def test_an_interrupted_reply_is_judged_again_when_its_final_text_is_saved(
-    rule: Set, alice: User, connected: Upstream
+    rule: Set, alice: User, saved_upstream: Upstream
 ) -> None:
     rule("canary")
-    _, reply = asked(started_by(alice), connected, "A question")
-    Message.objects.checkpoint([growing(reply, reply_of("Half a canary"))])
+    _, reply = begin_turn(new_conversation(alice), saved_upstream, "A question")
+    Message.objects.checkpoint([apply_reply(reply, build_reply("Half a canary"))])
     Message.objects.interrupt_orphans()
     index_and_judge()
-    assert len(found()) == 1
-    end(Message.objects.get(pk=reply.pk), reply_of("Half a nightingale"), Ending.COMPLETE)
+    assert len(list_findings()) == 1
+    end(Message.objects.get(pk=reply.pk), build_reply("Half a nightingale"), Ending.COMPLETE)
     index_and_judge()
-    assert found() == []
+    assert list_findings() == []
 
 
 def test_the_cost_of_a_reply_is_known_when_it_is_judged(
-    rule: Set, alice: User, connected: Upstream
+    rule: Set, alice: User, saved_upstream: Upstream
 ) -> None:
     rule(kind="cost", applies_to="assistant", least=5)
-    _, reply = asked(started_by(alice), connected, "A question")
-    end(reply, reply_of("So."))
+    _, reply = begin_turn(new_conversation(alice), saved_upstream, "A question")
+    end(reply, build_reply("So."))
     Usage.objects.filter(pk=reply.pk).update(cost=5)
     index_and_judge()
-    assert found() == [("rule 0", "assistant")]
+    assert list_findings() == [("rule 0", "assistant")]
 
 
-def test_a_rule_ignores_older_messages(rule: Set, alice: User, connected: Upstream) -> None:
-    conversation = started_by(alice)
-    answered(conversation, connected, "Of the canary")
-    one = rule("canary")
+def test_a_rule_ignores_older_messages(rule: Set, alice: User, saved_upstream: Upstream) -> None:
+    conversation = new_conversation(alice)
+    store_turn(conversation, saved_upstream, "Of the canary")
+    active_rule = rule("canary")
     off = rule("canary", is_on=False)
     index_and_judge()
     for _ in reindex():
         pass
     index_and_judge()
-    assert found() == []
-    answered(conversation, connected, "Of a canary")
+    assert list_findings() == []
+    store_turn(conversation, saved_upstream, "Of a canary")
     index_and_judge()
-    assert {name for name, _ in found()} == {one.name}
-    one.change(text="nightingale")
+    assert {name for name, _ in list_findings()} == {active_rule.name}
+    active_rule.change(text="nightingale")
     off.change(is_on=True)
     for _ in reindex():
         pass
     index_and_judge()
-    assert {name for name, _ in found()} == {one.name}
+    assert {name for name, _ in list_findings()} == {active_rule.name}
 
 
 def test_a_crash_keeps_the_messages_that_wait(
-    rule: Set, alice: User, connected: Upstream, monkeypatch: pytest.MonkeyPatch
+    rule: Set, alice: User, saved_upstream: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rule("canary")
-    answered(started_by(alice), connected, "Of the canary")
+    store_turn(new_conversation(alice), saved_upstream, "Of the canary")
 
     def fail(*_: object) -> None:
         raise RuntimeError
@@ -200,17 +207,17 @@ def test_a_crash_keeps_the_messages_that_wait(
             index_and_judge()
     assert UnjudgedMessage.objects.count() == 2
     index_and_judge()
-    assert len(found()) == 2
+    assert len(list_findings()) == 2
 
 
 def test_findings_are_deleted_with_their_rule_or_message(
-    rule: Set, alice: User, bob: User, olive: User, connected: Upstream
+    rule: Set, alice: User, bob: User, olive: User, saved_upstream: Upstream
 ) -> None:
-    one, other = rule("canary"), rule("canary")
-    first, second = started_by(alice), started_by(alice)
-    third = started_by(bob)
+    remaining_rule, other = rule("canary"), rule("canary")
+    first, second = new_conversation(alice), new_conversation(alice)
+    third = new_conversation(bob)
     for conversation in (first, second, third):
-        answered(conversation, connected, "Of the canary")
+        store_turn(conversation, saved_upstream, "Of the canary")
     index_and_judge()
     assert RuleFinding.objects.count() == 12
     other.delete()
@@ -223,34 +230,34 @@ def test_findings_are_deleted_with_their_rule_or_message(
     assert RuleFinding.objects.count() == 1
     assert "chatapp.RuleFinding.conversation" in report.checked
     assert not report.left
-    assert {finding.rule for finding in RuleFinding.objects.all()} == {one}
+    assert {finding.rule for finding in RuleFinding.objects.all()} == {remaining_rule}
 
 
 def test_a_trial_names_the_conversations_it_would_flag_and_stores_nothing(
-    rule: Set, alice: User, connected: Upstream, monkeypatch: pytest.MonkeyPatch
+    rule: Set, alice: User, saved_upstream: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    canary, other = started_by(alice), started_by(alice)
-    answered(canary, connected, "Of the canary")
-    answered(other, connected, "Of nothing")
-    deleted, _ = answered(other, connected, "Of a canary")
+    canary, other = new_conversation(alice), new_conversation(alice)
+    store_turn(canary, saved_upstream, "Of the canary")
+    store_turn(other, saved_upstream, "Of nothing")
+    deleted, _ = store_turn(other, saved_upstream, "Of a canary")
     Message.objects.filter(pk=deleted.pk).update(deleted_at=timezone.now())
     Message.objects.filter(parent=deleted).update(deleted_at=timezone.now())
-    wanted = ReviewRule(kind="words", applies_to="both", text="canary")
+    tried_rule = ReviewRule(kind="words", applies_to="both", text="canary")
     everything = Conversation.objects.order_by("-updated_at", "-id")
-    trial = tried(wanted, everything)
+    trial = try_rule(tried_rule, everything)
     assert (trial.conversations, trial.flagged, trial.is_cut) == (2, [canary.pk], False)
     assert not RuleFinding.objects.exists()
-    monkeypatch.setattr(judging, "TRIED_SECONDS", -1.0)
-    assert tried(wanted, everything).is_cut
-    monkeypatch.setattr(judging, "TRIED_SECONDS", 60.0)
-    monkeypatch.setattr(judging, "TRIED_ON", 1)
-    assert tried(wanted, everything).conversations == 1
+    monkeypatch.setattr(judging, "TRIAL_SECONDS", -1.0)
+    assert try_rule(tried_rule, everything).is_cut
+    monkeypatch.setattr(judging, "TRIAL_SECONDS", 60.0)
+    monkeypatch.setattr(judging, "MAX_TRIAL_CONVERSATIONS", 1)
+    assert try_rule(tried_rule, everything).conversations == 1
 
 
 def test_a_rule_that_begins_tomorrow_flags_nothing_today(
-    rule: Set, alice: User, connected: Upstream
+    rule: Set, alice: User, saved_upstream: Upstream
 ) -> None:
     rule("canary", begins_at=timezone.now() + timedelta(days=1))
-    answered(started_by(alice), connected, "Of the canary")
+    store_turn(new_conversation(alice), saved_upstream, "Of the canary")
     index_and_judge()
-    assert found() == []
+    assert list_findings() == []

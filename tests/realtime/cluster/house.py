@@ -62,7 +62,7 @@ class Reader(Recorder):
     async def catch_up(self, conversation: UUID, *, redraw: bool = False) -> None:
         """Draw what the database has, and watch the reply if it streams in another worker."""
         await super().catch_up(conversation, redraw=redraw)
-        self._member.look(self, conversation)
+        self._member.draw_conversation(self, conversation)
 
     def draw(self, reply: UUID | None, text: str) -> None:
         self.reply, self.text, self.shows_silence = reply, text, False
@@ -110,7 +110,7 @@ class Member:
         self.audiences[reply.pk] = Audience(self.viewers.showing(conversation))
         for viewer in self.viewers.showing(conversation):
             assert isinstance(viewer, Reader)
-            self.look(viewer, conversation)
+            self.draw_conversation(viewer, conversation)
         self._database.streaming[conversation] = reply, self.bus.worker
         self.bus.post_to_user(ALICE, TurnBegan(conversation))
         return reply
@@ -130,7 +130,7 @@ class Member:
         self.viewers.add(reader)
         self.viewers.show(reader, conversation)
         await self.bus.subscribe(ALICE)
-        self.look(reader, conversation)
+        self.draw_conversation(reader, conversation)
         return reader
 
     def close(self, reader: Reader, grace: float = 0.0) -> None:
@@ -140,7 +140,7 @@ class Member:
             audience.leave(reader, grace)
         self.cluster.remotes.leave(reader, grace)
 
-    def look(self, reader: Reader, conversation: UUID) -> None:
+    def draw_conversation(self, reader: Reader, conversation: UUID) -> None:
         """Draw the conversation as a page does that reads the database."""
         if mine := self._replies.get(conversation):
             self.audiences[mine.pk].join(reader)
@@ -148,11 +148,11 @@ class Member:
         elif streaming := self._database.streaming.get(conversation):
             reply, owner = streaming
             reader.draw(reply.pk, "")
-            self.cluster.remotes.drawn(reader, conversation, {reply.pk})
+            self.cluster.remotes.forget_finished(reader, conversation, {reply.pk})
             self.cluster.remotes.watch(reader, conversation, reply.pk, owner)
         else:
             saved = self._database.saved.get(conversation)
-            self.cluster.remotes.drawn(reader, conversation, ())
+            self.cluster.remotes.forget_finished(reader, conversation, ())
             reader.draw(saved.pk if saved else None, saved.text if saved else "")
 
     async def act(self, events: list[Event]) -> None:
@@ -186,7 +186,7 @@ class Member:
 
     async def beat(self) -> None:
         report = self._database.report()
-        await self.act(self.cluster.see(report, list(self._replies)))
+        await self.act(self.cluster.apply_report(report, list(self._replies)))
 
     async def keep_up(self) -> None:
         """Do what is due about once a second."""
@@ -228,19 +228,21 @@ class House:
     def wake(self, member: Member) -> None:
         self._stopped.discard(member.bus.worker)
 
-    async def deliver(self, most: float = math.inf) -> None:
-        """Deliver the messages in transit and the answers to them, at most `most`."""
-        waiting, kept = self.network.on_their_way, []
-        while waiting and most > 0:
+    async def deliver(self, limit: float = math.inf) -> None:
+        """Deliver the messages in transit and the answers to them, at most `limit`."""
+        waiting, undelivered = self.network.on_their_way, []
+        while waiting and limit > 0:
             posted = waiting.popleft()
             if posted.to in self._stopped:
-                kept.append(posted)
+                undelivered.append(posted)
                 continue
             for member in self.members:
                 if member.bus.worker == posted.to != posted.sender:
-                    await member.act(await member.cluster.take(posted.sender, posted.message))
-                    most -= 1
-        waiting.extendleft(reversed(kept))
+                    await member.act(
+                        await member.cluster.apply_message(posted.sender, posted.message)
+                    )
+                    limit -= 1
+        waiting.extendleft(reversed(undelivered))
 
     async def pass_seconds(self, seconds: int) -> None:
         """Let time pass and deliver everything that is posted meanwhile."""

@@ -15,7 +15,7 @@ from chatapp.realtime.cluster.messages import Batch, Message, decode, encode
 
 
 @dataclass(frozen=True)
-class Posted:
+class PostedMessage:
     to: UUID
     sender: UUID
     message: Message
@@ -25,7 +25,7 @@ class Network:
     """Creates buses and carries messages between them."""
 
     def __init__(self) -> None:
-        self.on_their_way: deque[Posted] = deque()
+        self.on_their_way: deque[PostedMessage] = deque()
         self.clock = 1000.0
         self.buses: dict[UUID, MemoryBus] = {}
 
@@ -36,8 +36,10 @@ class Network:
 
     def lose(self, kind: type[Message] | None = None) -> None:
         """Lose all messages in transit, or those of one kind."""
-        kept = [one for one in self.on_their_way if kind and not isinstance(one.message, kind)]
-        self.on_their_way = deque(kept)
+        remaining_messages = [
+            posted for posted in self.on_their_way if kind and not isinstance(posted.message, kind)
+        ]
+        self.on_their_way = deque(remaining_messages)
 
     def kinds(self) -> list[str]:
         return [type(posted.message).__name__ for posted in self.on_their_way]
@@ -47,7 +49,7 @@ class Network:
         assert not problems
         for worker, bus in self.buses.items():
             if takes(bus):
-                self.on_their_way.append(Posted(worker, sender, batch.messages[0]))
+                self.on_their_way.append(PostedMessage(worker, sender, batch.messages[0]))
 
 
 class MemoryBus(Bus):
@@ -78,10 +80,11 @@ class MemoryBus(Bus):
     def unsubscribe(self, user: int) -> None:
         self.users.remove(user)
 
-    async def received(self) -> AsyncGenerator[MessageReceived | BusRecovered, None]:
+    async def receive_messages(self) -> AsyncGenerator[MessageReceived | BusRecovered, None]:
         """Yield the messages in transit to this worker now, and none that are posted later."""
         while posted := next(
-            (one for one in self._network.on_their_way if one.to == self.worker), None
+            (candidate for candidate in self._network.on_their_way if candidate.to == self.worker),
+            None,
         ):
             self._network.on_their_way.remove(posted)
             yield MessageReceived(posted.sender, posted.message)

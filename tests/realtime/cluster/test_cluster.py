@@ -38,7 +38,7 @@ def house() -> House:
     return House(2)
 
 
-async def watched(house: House) -> tuple[Reply, Reader]:
+async def start_watched_reply(house: House) -> tuple[Reply, Reader]:
     """Start a reply in the first worker and open a tab that watches it in the second."""
     first, second = house.members[:2]
     reply = first.begin(SKY)
@@ -48,7 +48,11 @@ async def watched(house: House) -> tuple[Reply, Reader]:
 
 
 def is_abandoned(house: House, reply: Reply) -> bool:
-    audiences = [one.audiences[reply.pk] for one in house.members if reply.pk in one.audiences]
+    audiences = [
+        house_member.audiences[reply.pk]
+        for house_member in house.members
+        if reply.pk in house_member.audiences
+    ]
     return all(audience.is_gone.is_set() for audience in audiences)
 
 
@@ -106,7 +110,7 @@ async def test_lost_frames_are_made_up_for_within_two_seconds(
     house: House, kind: type[Frame | Snapshot]
 ) -> None:
     first = house.members[0]
-    reply, reader = await watched(house)
+    reply, reader = await start_watched_reply(house)
     await first.write(reply, "One ")
     await reader.catch_up(SKY)
     await house.deliver(1)
@@ -119,7 +123,7 @@ async def test_lost_frames_are_made_up_for_within_two_seconds(
 
 async def test_the_end_is_shown_even_if_its_message_is_lost(house: House) -> None:
     first = house.members[0]
-    reply, reader = await watched(house)
+    reply, reader = await start_watched_reply(house)
     await first.write(reply, "All of it")
     first.end(reply)
     house.network.lose()
@@ -130,7 +134,7 @@ async def test_the_end_is_shown_even_if_its_message_is_lost(house: House) -> Non
 
 async def test_a_tab_with_the_whole_reply_is_not_redrawn_at_its_end(house: House) -> None:
     first = house.members[0]
-    reply, reader = await watched(house)
+    reply, reader = await start_watched_reply(house)
     await first.write(reply, "All")
     first.end(reply)
     await house.deliver()
@@ -158,7 +162,7 @@ def second_remotes(house: House) -> set[object]:
 
 
 async def test_closing_the_last_tab_in_another_worker_ends_the_reply(house: House) -> None:
-    reply, reader = await watched(house)
+    reply, reader = await start_watched_reply(house)
     house.members[1].close(reader)
     await house.deliver()
     assert is_abandoned(house, reply)
@@ -167,7 +171,7 @@ async def test_closing_the_last_tab_in_another_worker_ends_the_reply(house: Hous
 @pytest.mark.parametrize("of_three", [False, True])
 async def test_the_reply_goes_on_while_another_tab_watches_it(of_three: bool) -> None:
     house = House(3)
-    reply, reader = await watched(house)
+    reply, reader = await start_watched_reply(house)
     await house.members[2 if of_three else 0].open(SKY)
     await house.deliver()
     house.members[1].close(reader)
@@ -180,7 +184,7 @@ async def test_a_lost_leave_message_is_made_up_for_by_the_next_renewals(
 ) -> None:
     settings.CHATAPP_CLOSE_GRACE = 0.0
     first, second = house.members
-    reply, reader = await watched(house)
+    reply, reader = await start_watched_reply(house)
     other = first.begin(uuid4())  # so that renewals go on
     await second.open(other.conversation)
     await house.deliver()
@@ -195,7 +199,7 @@ async def test_a_lost_leave_message_is_made_up_for_by_the_next_renewals(
 
 async def test_a_lease_that_is_not_renewed_expires(house: House, settings: Settings) -> None:
     settings.CHATAPP_DROP_GRACE = 0.0
-    reply, _ = await watched(house)
+    reply, _ = await start_watched_reply(house)
     house.stop(house.members[1])  # its heartbeat goes on in its own thread
     await house.pass_seconds(int(LEASE_SECONDS))
     assert not is_abandoned(house, reply)
@@ -208,7 +212,7 @@ async def test_leases_do_not_expire_during_a_bus_outage_and_for_a_while_after(
 ) -> None:
     settings.CHATAPP_DROP_GRACE = 0.0
     first, second = house.members
-    reply, _ = await watched(house)
+    reply, _ = await start_watched_reply(house)
     first.bus.answers = False
     house.stop(second)
     await house.pass_seconds(3 * LONG)
@@ -222,7 +226,7 @@ async def test_leases_do_not_expire_during_a_bus_outage_and_for_a_while_after(
 
 async def test_a_dead_worker_holds_no_leases(house: House, settings: Settings) -> None:
     settings.CHATAPP_DROP_GRACE = 0.0
-    reply, _ = await watched(house)
+    reply, _ = await start_watched_reply(house)
     house.kill(house.members[1])
     await house.pass_seconds(1)
     assert is_abandoned(house, reply)
@@ -233,7 +237,7 @@ async def test_a_dead_worker_holds_no_leases(house: House, settings: Settings) -
 
 async def test_a_silent_owner_is_reported_until_it_is_back(house: House) -> None:
     first = house.members[0]
-    reply, reader = await watched(house)
+    reply, reader = await start_watched_reply(house)
     await first.write(reply, "One ")
     await house.deliver()
     house.stop(first)
@@ -247,7 +251,7 @@ async def test_a_silent_owner_is_reported_until_it_is_back(house: House) -> None
 
 async def test_a_dead_owners_partial_reply_is_shown(house: House) -> None:
     first = house.members[0]
-    reply, reader = await watched(house)
+    reply, reader = await start_watched_reply(house)
     await first.write(reply, "Half of it")
     house.network.lose()
     house.kill(first)
@@ -259,7 +263,7 @@ async def test_an_owner_that_comes_back_is_followed_again(house: House, settings
     """It was stalled for so long that on waking it considered the other's lease expired."""
     settings.CHATAPP_DROP_GRACE = 60.0
     first = house.members[0]
-    reply, reader = await watched(house)
+    reply, reader = await start_watched_reply(house)
     house.stop(first)
     await house.pass_seconds(LONG)
     first.cluster.followers.end_leases()
@@ -272,7 +276,7 @@ async def test_an_owner_that_comes_back_is_followed_again(house: House, settings
 
 async def test_a_worker_that_comes_back_catches_up(house: House) -> None:
     first, second = house.members
-    reply, reader = await watched(house)
+    reply, reader = await start_watched_reply(house)
     house.stop(second)
     for word in ("One ", "two ", "three"):
         await first.write(reply, word)
@@ -287,8 +291,8 @@ async def test_a_worker_that_comes_back_catches_up(house: House) -> None:
 
 
 async def test_a_stop_reaches_the_owner_and_takes_effect_once(house: House) -> None:
-    _, reader = await watched(house)
-    [remote] = house.members[1].cluster.remotes.awaited_by(reader, SKY)
+    _, reader = await start_watched_reply(house)
+    [remote] = house.members[1].cluster.remotes.for_viewer(reader, SKY)
     remote.stop(Ending.STOPPED)
     house.network.lose(Stop)
     await house.pass_seconds(1)
@@ -298,8 +302,8 @@ async def test_a_stop_reaches_the_owner_and_takes_effect_once(house: House) -> N
 
 
 async def test_a_decision_reaches_the_owner(house: House) -> None:
-    reply, reader = await watched(house)
-    [remote] = house.members[1].cluster.remotes.awaited_by(reader, SKY)
+    reply, reader = await start_watched_reply(house)
+    [remote] = house.members[1].cluster.remotes.for_viewer(reader, SKY)
     remote.decide(0, 0, True)
     assert house.network.kinds() == [Decide.__name__]
     await house.deliver()
@@ -307,10 +311,10 @@ async def test_a_decision_reaches_the_owner(house: House) -> None:
 
 
 async def test_only_a_viewer_that_watches_the_reply_can_command_it(house: House) -> None:
-    _, reader = await watched(house)
+    _, reader = await start_watched_reply(house)
     remotes = house.members[1].cluster.remotes
-    assert remotes.awaited_by(Reader(house.members[1], SKY), SKY) == []
-    assert remotes.awaited_by(reader, uuid4()) == []
+    assert remotes.for_viewer(Reader(house.members[1], SKY), SKY) == []
+    assert remotes.for_viewer(reader, uuid4()) == []
 
 
 async def test_every_other_worker_checks_changed_people() -> None:
@@ -359,18 +363,18 @@ async def test_everybody_is_checked_after_a_bus_outage(
     async def back() -> AsyncIterator[BusRecovered]:
         yield BusRecovered()
 
-    monkeypatch.setattr(member.bus, "received", back)
+    monkeypatch.setattr(member.bus, "receive_messages", back)
     assert [event async for event in member.cluster.events()] == [PeopleChanged(None)]
 
 
 async def test_a_message_that_fails_does_not_block_the_next(
     member: Member, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def received() -> AsyncIterator[MessageReceived]:
+    async def receive_messages() -> AsyncIterator[MessageReceived]:
         yield MessageReceived(uuid4(), None)  # type: ignore[arg-type]
         yield MessageReceived(uuid4(), PeopleChanged(None))
 
-    monkeypatch.setattr(member.bus, "received", received)
+    monkeypatch.setattr(member.bus, "receive_messages", receive_messages)
     assert [event async for event in member.cluster.events()] == [PeopleChanged(None)]
     assert "Could not handle a message" in caplog.text
 
@@ -390,7 +394,7 @@ async def test_a_message_that_fails_does_not_block_the_next(
     ],
 )
 async def test_messages_about_unknown_replies_are_ignored(member: Member, message: Message) -> None:
-    assert await member.cluster.take(uuid4(), message) == []
+    assert await member.cluster.apply_message(uuid4(), message) == []
 
 
 async def test_the_cluster_runs_until_cancelled(member: Member) -> None:

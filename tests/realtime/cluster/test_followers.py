@@ -23,8 +23,12 @@ class Owner:
         self.followers = Followers(self.bus)
         self.audience = Audience([])
 
-    def posted(self) -> list[Message]:
-        messages = [one.message for one in self.network.on_their_way if one.to == self.other]
+    def pop_posted(self) -> list[Message]:
+        messages = [
+            posted_message.message
+            for posted_message in self.network.on_their_way
+            if posted_message.to == self.other
+        ]
         self.network.lose()
         return messages
 
@@ -49,14 +53,18 @@ async def test_a_follower_gets_numbered_frames_and_the_end(owner: Owner) -> None
     await owner.audience.show("more")
     owner.followers.end(REPLY)
     owner.followers.end(REPLY)
-    assert owner.posted() == [Snapshot(REPLY, 1, "all"), Frame(REPLY, 2, "more"), Ended(REPLY, 2)]
+    assert owner.pop_posted() == [
+        Snapshot(REPLY, 1, "all"),
+        Frame(REPLY, 2, "more"),
+        Ended(REPLY, 2),
+    ]
 
 
 async def test_following_twice_adds_one_follower(owner: Owner) -> None:
     first = owner.followers.follow(owner.other, REPLY, owner.audience)
     assert owner.followers.follow(owner.other, REPLY, owner.audience) is first
     await owner.audience.show("once")
-    assert len(owner.posted()) == 1
+    assert len(owner.pop_posted()) == 1
 
 
 async def test_a_worker_that_left_gets_no_more_frames(owner: Owner) -> None:
@@ -66,26 +74,26 @@ async def test_a_worker_that_left_gets_no_more_frames(owner: Owner) -> None:
     assert not owner.is_followed
     assert owner.audience.is_gone.is_set()
     owner.followers.end(REPLY)
-    assert owner.posted() == []
+    assert owner.pop_posted() == []
 
 
 async def test_a_renewal_is_answered_with_each_replys_sequence(owner: Owner) -> None:
     owner.followers.follow(owner.other, REPLY, owner.audience)
     await owner.audience.show("one")
-    owner.posted()
+    owner.pop_posted()
     owner.followers.renew(owner.other, {REPLY, OTHER_REPLY})
-    assert owner.posted() == [Running({REPLY: 1, OTHER_REPLY: None})]
+    assert owner.pop_posted() == [Running({REPLY: 1, OTHER_REPLY: None})]
 
 
-@pytest.mark.parametrize(("held", "stays"), [({REPLY}, True), (set(), False)])
+@pytest.mark.parametrize(("leased_replies", "stays"), [({REPLY}, True), (set(), False)])
 async def test_a_reply_missing_from_two_renewals_was_left(
-    owner: Owner, held: set[object], stays: bool
+    owner: Owner, leased_replies: set[object], stays: bool
 ) -> None:
     owner.followers.follow(owner.other, REPLY, owner.audience)
     for _ in range(2):
         assert owner.is_followed
         owner.pass_seconds(RENEW_SECONDS)
-        owner.followers.renew(owner.other, held)  # type: ignore[arg-type]
+        owner.followers.renew(owner.other, leased_replies)  # type: ignore[arg-type]
     assert owner.is_followed is stays
 
 
@@ -118,7 +126,7 @@ async def test_no_lease_expires_during_a_bus_outage(owner: Owner) -> None:
 
 async def test_workers_the_database_no_longer_lists_are_removed(owner: Owner) -> None:
     owner.followers.follow(owner.other, REPLY, owner.audience)
-    owner.followers.keep({owner.other})
+    owner.followers.remove_dead_workers({owner.other})
     assert owner.is_followed
-    owner.followers.keep({owner.bus.worker})
+    owner.followers.remove_dead_workers({owner.bus.worker})
     assert not owner.is_followed

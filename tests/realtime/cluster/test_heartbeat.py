@@ -1,4 +1,4 @@
-"""What a worker writes to the database once a second, and what it learns from it."""
+"""The rows that a worker writes to the database once a second, and what it learns from it."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -43,62 +43,74 @@ def store_streaming(conversation: Conversation, upstream: Upstream, owner: UUID)
     return reply
 
 
-class Beating:
+class RunningHeartbeat:
     """A process that beats while the test lasts."""
 
     def __init__(self, *, is_alone: bool = False) -> None:
-        self.process = Process.here(is_alone=is_alone)
+        self.process = Process.current(is_alone=is_alone)
         self.process.save()
         self.heartbeat = Heartbeat(self.process)
         self.heartbeat.start()
 
-    async def next(self, *shown: UUID) -> HeartbeatReport:
+    async def next(self, *conversations: UUID) -> HeartbeatReport:
         """Return the report of the next beat."""
-        async with asyncio.timeout(10), aclosing(self.heartbeat.reports(Shown(*shown))) as seen:
+        async with (
+            asyncio.timeout(10),
+            aclosing(self.heartbeat.reports(Shown(*conversations))) as seen,
+        ):
             return await anext(seen)
 
     async def until(
-        self, condition: Callable[[HeartbeatReport], bool], *shown: UUID
+        self, condition: Callable[[HeartbeatReport], bool], *conversations: UUID
     ) -> HeartbeatReport:
-        async with asyncio.timeout(10), aclosing(self.heartbeat.reports(Shown(*shown))) as seen:
-            async for one in seen:
-                if condition(one):
-                    return one
+        async with (
+            asyncio.timeout(10),
+            aclosing(self.heartbeat.reports(Shown(*conversations))) as seen,
+        ):
+            async for report in seen:
+                if condition(report):
+                    return report
         raise AssertionError
 
 
 @pytest.fixture
-async def beats(quick: None, connected: Upstream) -> AsyncIterator[Callable[..., Any]]:
-    begun: list[Beating] = []
+async def beats(quick: None, saved_upstream: Upstream) -> AsyncIterator[Callable[..., Any]]:
+    started_heartbeats: list[RunningHeartbeat] = []
 
-    async def begin(**options: bool) -> Beating:
-        begun.append(await database_sync_to_async(lambda: Beating(**options))())
-        return begun[-1]
+    async def begin(**options: bool) -> RunningHeartbeat:
+        started_heartbeats.append(
+            await database_sync_to_async(lambda: RunningHeartbeat(**options))()
+        )
+        return started_heartbeats[-1]
 
     yield begin
-    for one in begun:
-        await asyncio.to_thread(one.heartbeat.stop)
+    for beating in started_heartbeats:
+        await asyncio.to_thread(beating.heartbeat.stop)
 
 
 async def test_a_report_has_own_replies_and_those_of_shown_conversations(
-    beats: Callable[..., Any], conversation: Conversation, connected: Upstream
+    beats: Callable[..., Any], conversation: Conversation, saved_upstream: Upstream
 ) -> None:
-    one, other = await beats(), await beats()
-    reply = await database_sync_to_async(store_streaming)(conversation, connected, other.process.pk)
-    seen = await one.until(lambda seen: bool(seen.streaming), conversation.pk)
+    first, other = await beats(), await beats()
+    reply = await database_sync_to_async(store_streaming)(
+        conversation, saved_upstream, other.process.pk
+    )
+    seen = await first.until(lambda seen: bool(seen.streaming), conversation.pk)
     [streaming] = seen.streaming
     assert streaming == heartbeat.StreamingReply(conversation.pk, reply.pk, other.process.pk)
-    assert seen.alive == {one.process.pk, other.process.pk}
+    assert seen.alive == {first.process.pk, other.process.pk}
     assert seen.own == frozenset()
     seen = await other.next()
     assert (seen.own, seen.streaming) == ({reply.pk}, ())
 
 
 async def test_a_lone_process_reports_only_its_own_replies(
-    beats: Callable[..., Any], conversation: Conversation, connected: Upstream
+    beats: Callable[..., Any], conversation: Conversation, saved_upstream: Upstream
 ) -> None:
     alone = await beats(is_alone=True)
-    reply = await database_sync_to_async(store_streaming)(conversation, connected, alone.process.pk)
+    reply = await database_sync_to_async(store_streaming)(
+        conversation, saved_upstream, alone.process.pk
+    )
     seen = await alone.until(lambda seen: bool(seen.own), conversation.pk)
     assert seen == HeartbeatReport(frozenset({reply.pk}))
 
@@ -106,27 +118,27 @@ async def test_a_lone_process_reports_only_its_own_replies(
 async def test_replies_of_dead_workers_are_interrupted(
     beats: Callable[..., Any],
     conversation: Conversation,
-    connected: Upstream,
+    saved_upstream: Upstream,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # Slow enough that the database answers in time and no beat is missed.
     monkeypatch.setattr(heartbeat, "BEAT_SECONDS", 0.2)
     monkeypatch.setattr(heartbeat, "EXPIRY_SECONDS", 0.1)
-    reply = await database_sync_to_async(store_streaming)(conversation, connected, uuid4())
-    one = await beats()
+    reply = await database_sync_to_async(store_streaming)(conversation, saved_upstream, uuid4())
+    beating = await beats()
     async with asyncio.timeout(10):
         while (await Message.objects.aget(pk=reply.pk)).is_streaming:
-            await one.next()
+            await beating.next()
     assert (await Message.objects.aget(pk=reply.pk)).ending == "interrupted"
 
 
 async def test_a_process_that_was_presumed_dead_notices(beats: Callable[..., Any]) -> None:
-    one = await beats()
-    await one.next()
-    assert not one.heartbeat.was_given_up(since=0.0)
+    beating = await beats()
+    await beating.next()
+    assert not beating.heartbeat.was_given_up(since=0.0)
     await Process.objects.all().adelete()
-    await one.until(lambda seen: one.heartbeat.was_given_up(since=0.0))
-    assert await Process.objects.filter(pk=one.process.pk).aexists()
+    await beating.until(lambda seen: beating.heartbeat.was_given_up(since=0.0))
+    assert await Process.objects.filter(pk=beating.process.pk).aexists()
 
 
 async def test_a_database_outage_is_logged_once_and_beats_go_on(
@@ -137,17 +149,17 @@ async def test_a_database_outage_is_logged_once_and_beats_go_on(
     def fail(_: object) -> None:
         raise OperationalError("away")
 
-    one = await beats()
-    await one.next()
-    assert one.heartbeat.database_answers
+    beating = await beats()
+    await beating.next()
+    assert beating.heartbeat.database_answers
     with monkeypatch.context() as patched:
-        patched.setattr(ProcessQuerySet, "beats", fail)
+        patched.setattr(ProcessQuerySet, "read_heartbeats", fail)
         async with asyncio.timeout(10):
-            while one.heartbeat.database_answers:  # noqa: ASYNC110 - in a thread
+            while beating.heartbeat.database_answers:  # noqa: ASYNC110 - in a thread
                 await asyncio.sleep(BEAT)
         await asyncio.sleep(3 * BEAT)
     async with asyncio.timeout(10):
-        while not one.heartbeat.database_answers:  # noqa: ASYNC110
+        while not beating.heartbeat.database_answers:  # noqa: ASYNC110
             await asyncio.sleep(BEAT)
     logged = [record.getMessage() for record in caplog.records if record.name == heartbeat.__name__]
     assert logged == [
@@ -168,15 +180,15 @@ async def test_a_locked_database_counts_as_answering(
         raise OperationalError("database is locked")
 
     monkeypatch.setattr(heartbeat, "time", SimpleNamespace(monotonic=lambda: now))
-    monkeypatch.setattr(Process, "beat", wait_for_lock)
-    one = await beats()
+    monkeypatch.setattr(Process, "record_heartbeat", wait_for_lock)
+    beating = await beats()
     async with asyncio.timeout(10):
         while "The database is locked" not in caplog.text:  # noqa: ASYNC110 - in a thread
             await asyncio.sleep(BEAT)
-    assert one.heartbeat.database_answers
+    assert beating.heartbeat.database_answers
 
 
 async def test_a_stopped_process_is_removed(beats: Callable[..., Any]) -> None:
-    one = await beats()
-    await asyncio.to_thread(one.heartbeat.stop)
+    beating = await beats()
+    await asyncio.to_thread(beating.heartbeat.stop)
     assert not await Process.objects.aexists()

@@ -49,14 +49,14 @@ class Box:
         async with asyncio.timeout(10):
             while self.heard.empty():
                 number += 1
-                self.bus.post(self.worker, numbered(number))
+                self.bus.post(self.worker, build_frame(number))
                 await asyncio.sleep(0.001)
-        while await self.next() != numbered(number):
+        while await self.next() != build_frame(number):
             pass
 
     async def _receive(self) -> None:
-        async for one in self.bus.received():
-            self.heard.put_nowait(one if isinstance(one, BusRecovered) else one.message)
+        async for arrival in self.bus.receive_messages():
+            self.heard.put_nowait(arrival if isinstance(arrival, BusRecovered) else arrival.message)
 
 
 class Layer(InMemoryChannelLayer):  # type: ignore[misc]
@@ -88,33 +88,33 @@ async def boxes(layer: Layer) -> AsyncIterator[tuple[Box, Box]]:
     await asyncio.wait(tasks)
 
 
-def numbered(sequence: int) -> Frame:
+def build_frame(sequence: int) -> Frame:
     return Frame(REPLY, sequence, "")
 
 
 async def test_messages_arrive_in_order(boxes: tuple[Box, Box]) -> None:
-    one, other = boxes
+    first, other = boxes
     for number in range(5):
-        one.bus.post(other.worker, numbered(number))
-    assert [await other.next() for _ in range(5)] == [numbered(number) for number in range(5)]
+        first.bus.post(other.worker, build_frame(number))
+    assert [await other.next() for _ in range(5)] == [build_frame(number) for number in range(5)]
 
 
 async def test_workers_with_a_viewer_of_the_person_get_their_messages(
     boxes: tuple[Box, Box],
 ) -> None:
-    one, other = boxes
+    first, other = boxes
     began = TurnBegan(uuid4())
     await other.bus.subscribe(7)
     await other.bus.subscribe(7)
-    one.bus.post_to_user(7, began)
+    first.bus.post_to_user(7, began)
     assert await other.next() == began
     other.bus.unsubscribe(7)
-    one.bus.post_to_user(7, began)
+    first.bus.post_to_user(7, began)
     assert await other.next() == began
     other.bus.unsubscribe(7)
     await other.bus.subscribe(8)  # this also leaves the pending groups
-    one.bus.post_to_user(7, began)
-    one.bus.post_to_user(8, Gone(REPLY))
+    first.bus.post_to_user(7, began)
+    first.bus.post_to_user(8, Gone(REPLY))
     assert await other.next() == Gone(REPLY)
 
 
@@ -133,22 +133,22 @@ async def test_a_broadcast_reaches_every_worker_from_inside_and_outside(
 async def test_a_message_that_cannot_be_sent_does_not_block_others(
     boxes: tuple[Box, Box], bad: Message
 ) -> None:
-    one, other = boxes
-    for what in (numbered(1), bad, numbered(2)):
-        one.bus.post(other.worker, what)
-    assert [await other.next(), await other.next()] == [numbered(1), numbered(2)]
+    first, other = boxes
+    for what in (build_frame(1), bad, build_frame(2)):
+        first.bus.post(other.worker, what)
+    assert [await other.next(), await other.next()] == [build_frame(1), build_frame(2)]
 
 
 async def test_frames_are_dropped_first_if_too_much_is_queued(boxes: tuple[Box, Box]) -> None:
-    one, other = boxes
-    one.bus.post(other.worker, Gone(REPLY))
+    first, other = boxes
+    first.bus.post(other.worker, Gone(REPLY))
     for number in range(MAX_WAITING):
-        one.bus.post(other.worker, numbered(number))
-    one.bus.post(other.worker, Leave(REPLY, 0.0))
+        first.bus.post(other.worker, build_frame(number))
+    first.bus.post(other.worker, Leave(REPLY, 0.0))
     assert await other.next() == Gone(REPLY)
     last = await other.next()
     while isinstance(last, Frame):
-        assert last == numbered(MAX_WAITING - 1)
+        assert last == build_frame(MAX_WAITING - 1)
         last = await other.next()
     assert last == Leave(REPLY, 0.0)
 
@@ -156,37 +156,37 @@ async def test_frames_are_dropped_first_if_too_much_is_queued(boxes: tuple[Box, 
 async def test_a_layer_that_loses_everything_is_detected_within_two_seconds(
     boxes: tuple[Box, Box], layer: Layer
 ) -> None:
-    one, _ = boxes
+    box, _ = boxes
     layer.is_away = True
     async with asyncio.timeout(2):
-        while one.bus.answers:  # noqa: ASYNC110 - time passes
+        while box.bus.answers:  # noqa: ASYNC110 - time passes
             await asyncio.sleep(0.01)
     back_at = time.monotonic()
     layer.is_away = False
     async with asyncio.timeout(2):
-        assert await one.next() == BusRecovered()
-    assert one.bus.answers
-    assert one.bus.answers_since >= back_at
+        assert await box.next() == BusRecovered()
+    assert box.bus.answers
+    assert box.bus.answers_since >= back_at
 
 
 @pytest.mark.thorough
 async def test_a_busy_event_loop_is_not_mistaken_for_an_outage(boxes: tuple[Box, Box]) -> None:
-    one, _ = boxes
+    box, _ = boxes
     for _ in range(5):
         time.sleep(3 * ECHO_SECONDS)  # noqa: ASYNC251 - blocks the loop on purpose
         await asyncio.sleep(0)
-        assert one.bus.answers
+        assert box.bus.answers
 
 
 async def test_messages_of_another_version_are_logged_once_and_skipped(
     boxes: tuple[Box, Box], layer: Layer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    one, _ = boxes
-    newer = encode(Batch(uuid4(), [numbered(1)])).replace(b"Frame", b"Fumes")
+    box, _ = boxes
+    newer = encode(Batch(uuid4(), [build_frame(1)])).replace(b"Frame", b"Fumes")
     for batch in (newer, newer, b"no msgpack", b""):
-        await send(layer, one.worker, batch)
-    await send(layer, one.worker, encode(Batch(uuid4(), [Gone(REPLY)])))
-    assert await one.next() == Gone(REPLY)
+        await send(layer, box.worker, batch)
+    await send(layer, box.worker, encode(Batch(uuid4(), [Gone(REPLY)])))
+    assert await box.next() == Gone(REPLY)
     logged = [record.getMessage() for record in caplog.records]
     assert len([text for text in logged if "of another version" in text]) == 1
     assert len([text for text in logged if "Could not read" in text]) == 2
@@ -196,14 +196,14 @@ async def test_this_version_and_0_3_do_not_receive_each_others_messages(
     boxes: tuple[Box, Box], layer: Layer
 ) -> None:
     """0.3 uses other group names, so neither gets messages it cannot read."""
-    one, _ = boxes
-    await one.bus.subscribe(7)
+    box, _ = boxes
+    await box.bus.subscribe(7)
     old: dict[str, object] = {"type": "mail", "sender": "0", "letters": [["people", None]]}
-    for group in ("processes", f"process.{one.worker.hex}", "user.7"):
+    for group in ("processes", f"process.{box.worker.hex}", "user.7"):
         await layer.group_send(group, old)
         assert group not in layer.groups
-    one.bus.post_to_user(7, Gone(REPLY))
-    assert await one.next() == Gone(REPLY)
+    box.bus.post_to_user(7, Gone(REPLY))
+    assert await box.next() == Gone(REPLY)
 
 
 async def send(layer: Layer, worker: UUID, batch: bytes) -> None:

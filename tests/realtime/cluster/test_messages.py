@@ -36,20 +36,20 @@ VALUES: dict[object, st.SearchStrategy[object]] = {
 }
 
 
-def any_of(kind: type[Message]) -> st.SearchStrategy[Message]:
+def build_strategy(kind: type[Message]) -> st.SearchStrategy[Message]:
     hints = get_type_hints(kind)
     fields = {field.name: VALUES[hints[field.name]] for field in msgspec.structs.fields(kind)}
     return st.builds(kind, **fields)
 
 
-@given(st.lists(st.one_of([any_of(kind) for kind in get_args(Message)]), max_size=5))
+@given(st.lists(st.one_of([build_strategy(kind) for kind in get_args(Message)]), max_size=5))
 def test_messages_survive_a_round_trip(messages: list[Message]) -> None:
-    assert read(messages) == (messages, [])
+    assert round_trip(messages) == (messages, [])
 
 
 def test_an_infinite_grace_survives_a_round_trip() -> None:
     forever: list[Message] = [Leave(SENDER, float("inf"))]
-    assert read(forever) == (forever, [])
+    assert round_trip(forever) == (forever, [])
 
 
 def test_ids_are_sixteen_bytes() -> None:
@@ -57,11 +57,11 @@ def test_ids_are_sixteen_bytes() -> None:
 
 
 def test_an_unknown_kind_is_skipped_and_the_rest_is_read() -> None:
-    known: list[Message] = [Gone(SENDER), Frame(SENDER, 1, "<p>")]
-    raw = [msgspec.msgpack.decode(encode(Batch(SENDER, known)))[1]]
+    known_messages: list[Message] = [Gone(SENDER), Frame(SENDER, 1, "<p>")]
+    raw = [msgspec.msgpack.decode(encode(Batch(SENDER, known_messages)))[1]]
     kinds = [{"kind": "Typing"}, raw[0][0], {"kind": "Stop", "ending": "by a comet"}, raw[0][1]]
     batch, problems = decode(msgspec.msgpack.encode([SENDER.bytes, kinds]))
-    assert (batch.sender, batch.messages) == (SENDER, known)
+    assert (batch.sender, batch.messages) == (SENDER, known_messages)
     assert len(problems) == 2
     assert "Typing" in problems[0]
 
@@ -86,7 +86,7 @@ def test_a_kinds_tag_is_its_structs_name() -> None:
     )
 
 
-def read(messages: list[Message]) -> tuple[list[Message], list[str]]:
+def round_trip(messages: list[Message]) -> tuple[list[Message], list[str]]:
     batch, problems = decode(encode(Batch(SENDER, messages)))
     assert batch.sender == SENDER
     return batch.messages, problems

@@ -23,7 +23,7 @@ async def test_a_lone_bus_sends_and_receives_nothing(bus: NullBus) -> None:
     bus.post_to_all(PeopleChanged(None))
     bus.post_to_user(7, TurnBegan(uuid4()))
     bus.unsubscribe(7)
-    assert [one async for one in bus.received()] == []
+    assert [arrival async for arrival in bus.receive_messages()] == []
     await bus.until_sent()
     assert (bus.answers, bus.has_others) == (True, False)
     assert abs(bus.now() - time.monotonic()) < 1.0
@@ -36,9 +36,9 @@ async def test_a_lone_cluster_yields_no_events(bus: NullBus) -> None:
     viewers.show(viewer, conversation)
     cluster = Cluster(bus, viewers)
     running = asyncio.create_task(cluster.run())
-    assert cluster.see(HeartbeatReport(frozenset({uuid4()})), []) == []
+    assert cluster.apply_report(HeartbeatReport(frozenset({uuid4()})), []) == []
     assert [event async for event in cluster.events()] == []
-    assert cluster.remotes.awaited_by(viewer, conversation) == []
+    assert cluster.remotes.for_viewer(viewer, conversation) == []
     running.cancel()
     await asyncio.wait([running])
 

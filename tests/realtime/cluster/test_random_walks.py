@@ -9,7 +9,7 @@ from pytest_django import Settings
 
 from chatapp.realtime.cluster.followers import LEASE_SECONDS
 from tests.realtime.cluster.house import House, Member, Reader, Reply
-from tests.support.profile import scaled
+from tests.support.profile import choose_size
 
 STEPS = 80
 
@@ -119,7 +119,7 @@ class Walk:
             await self.query_everywhere()
             killed = self.anyone()
             self.house.kill(killed)
-            self.readers = [(member, one) for member, one in self.readers if member != killed]
+            self.readers = [(member, reader) for member, reader in self.readers if member != killed]
 
     def stand_still(self) -> None:
         self.house.stop(self.anyone())
@@ -161,7 +161,7 @@ class Walk:
         assert audience.is_gone.is_set()
 
 
-@pytest.mark.parametrize("seed", [*range(scaled(18, 198)), 653, 2007])
+@pytest.mark.parametrize("seed", [*range(choose_size(18, 198)), 653, 2007])
 async def test_after_any_random_walk_every_tab_is_right_and_no_lease_is_left(
     seed: int, settings: Settings
 ) -> None:

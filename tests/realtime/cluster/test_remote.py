@@ -14,11 +14,11 @@ from chatapp.realtime.cluster.messages import Decide, Frame, Leave, Snapshot, St
 from chatapp.realtime.cluster.remote import ASK_AGAIN_SECONDS, SILENT, RemoteReply
 from chatapp.realtime.viewers import Audience, Viewers
 from chatapp.rendering.fragments import LiveReply, snapshot_fragment, thread_html
-from chatapp.rendering.pool import rendered
+from chatapp.rendering.pool import render_texts
 from chatapp.upstream.wire.reply import Ending
 from tests.realtime.cluster.network import Network
 from tests.realtime.viewers.doubles import Reader
-from tests.support.profile import scaled
+from tests.support.profile import choose_size
 
 WORDS = ["Rayleigh ", "scattering ", "makes ", "it.\n\n", "**blue** ", "`sky` "]
 
@@ -48,7 +48,7 @@ class Pair:
     def open_tab(self) -> Reader:
         message = Message(id=self.message.pk, role="assistant", ending="streaming")
         view = ThreadPage(Conversation(pk=self.conversation), [message])
-        tab = Reader(f'<div id="messages">{thread_html(view, rendered([]))}</div>')
+        tab = Reader(f'<div id="messages">{thread_html(view, render_texts([]))}</div>')
         self.viewers.add(tab)
         self.viewers.show(tab, self.conversation)
         self.remote.join(tab)
@@ -59,29 +59,31 @@ class Pair:
         self.live.append("answer", word)
         await self._flush()
 
-    async def take_back(self) -> None:
+    async def deliver_to_owner(self) -> None:
         """Let the owner read its messages."""
-        async for heard in self.owner.received():
-            if isinstance(heard, MessageReceived) and isinstance(heard.message, Watch):
+        async for arrival in self.owner.receive_messages():
+            if isinstance(arrival, MessageReceived) and isinstance(arrival.message, Watch):
                 self.audience.follow(self.follower)
                 await self._flush()
                 self.follower.post_snapshot(snapshot_fragment(self.live.view()))
 
-    async def take(self, times: int = 1) -> None:
+    async def deliver(self, times: int = 1) -> None:
         """Let the other worker read the next message, perhaps more than once."""
-        async for heard in self.other.received():
+        async for arrival in self.other.receive_messages():
             for _ in range(times):
-                match heard:
+                match arrival:
                     case MessageReceived(message=Frame(_, sequence, html)):
-                        await self.remote.take_frame(sequence, html)
+                        await self.remote.apply_frame(sequence, html)
                     case MessageReceived(message=Snapshot(_, sequence, html)):
-                        await self.remote.take_snapshot(sequence, html)
+                        await self.remote.apply_snapshot(sequence, html)
             return
 
     @property
     def requests(self) -> list[object]:
         """The messages in transit to the owner."""
-        return [one.message for one in self.network.on_their_way if one.to == self.owner.worker]
+        return [
+            posted.message for posted in self.network.on_their_way if posted.to == self.owner.worker
+        ]
 
     @property
     def coming(self) -> int:
@@ -94,13 +96,13 @@ class Pair:
     async def settle(self) -> None:
         """Deliver everything from now on, including the owner's sequence."""
         while True:
-            self.remote.take_sequence(self.follower.sequence)
+            self.remote.apply_sequence(self.follower.sequence)
             await self.remote.notice_silence()
-            await self.take_back()
+            await self.deliver_to_owner()
             if not self.coming:
                 return
             while self.coming:
-                await self.take()
+                await self.deliver()
 
     async def _flush(self) -> None:
         if frame := self.live.changes():
@@ -113,14 +115,14 @@ def plain(markdown: str) -> str:
     return markdown
 
 
-def shown(tab: Reader) -> str:
+def read_answer(tab: Reader) -> str:
     return "".join(tab.page.region("answer").split())
 
 
 FATES = st.sampled_from(["arrives", "arrives", "arrives", "lost", "twice", "late", "read back"])
 
 
-@settings(max_examples=scaled(15, 80))
+@settings(max_examples=choose_size(15, 80))
 @given(st.lists(st.tuples(st.sampled_from(WORDS), FATES, st.booleans()), max_size=15))
 def test_no_character_is_lost_whatever_happens_to_messages(
     steps: list[tuple[str, str, bool]],
@@ -131,25 +133,25 @@ def test_no_character_is_lost_whatever_happens_to_messages(
 async def a_reply_on_a_bad_bus(steps: list[tuple[str, str, bool]]) -> None:
     pair = Pair()
     tabs = [pair.open_tab()]
-    await pair.take_back()
+    await pair.deliver_to_owner()
     for word, fate, opens in steps:
         await pair.write(word)
         if opens and len(tabs) < 4:
             tabs.append(pair.open_tab())
         if fate == "read back":
-            await pair.take_back()
+            await pair.deliver_to_owner()
         elif fate == "lost":
-            await pair.take(times=0)
+            await pair.deliver(times=0)
         elif fate == "late":
             pair.network.on_their_way.rotate(1)
         else:
-            await pair.take(times=2 if fate == "twice" else 1)
+            await pair.deliver(times=2 if fate == "twice" else 1)
         for tab in tabs:
-            assert plain(pair.text).startswith(shown(tab))
+            assert plain(pair.text).startswith(read_answer(tab))
     pair.pass_time()
     await pair.settle()
     for tab in tabs:
-        assert shown(tab) == plain(pair.text)
+        assert read_answer(tab) == plain(pair.text)
 
 
 async def test_a_gap_costs_one_snapshot_for_all_tabs() -> None:
@@ -162,7 +164,7 @@ async def test_a_gap_costs_one_snapshot_for_all_tabs() -> None:
         await pair.write(word)
     pair.pass_time()
     while pair.coming:
-        await pair.take()
+        await pair.deliver()
     assert pair.requests == [Watch(pair.message.pk, pair.conversation)]
     await pair.settle()
     assert [tab.page.region("answer") for tab in tabs] == ["One two three"] * 2
@@ -176,7 +178,7 @@ async def test_a_tab_that_joins_repeatedly_costs_one_snapshot_at_a_time() -> Non
     assert pair.requests == [Watch(pair.message.pk, pair.conversation)]
     await pair.write("All of it")
     await pair.settle()
-    assert shown(tab) == "Allofit"
+    assert read_answer(tab) == "Allofit"
     pair.remote.join(tab)
     assert pair.requests == [Watch(pair.message.pk, pair.conversation)]
 
@@ -194,7 +196,7 @@ async def test_silence_is_reported_once_and_ends_with_the_snapshot() -> None:
     pair.pass_time()
     await pair.settle()
     assert SILENT not in tab.page.reply().text
-    assert shown(tab) == "Meanwhile"
+    assert read_answer(tab) == "Meanwhile"
 
 
 async def test_the_owner_is_told_only_when_the_last_tab_leaves() -> None:
@@ -215,7 +217,7 @@ async def test_the_end_returns_the_viewers_that_missed_something(behind: bool) -
     await pair.write("All of it")
     if not behind:
         await pair.settle()
-    named = pair.remote.take_ended(pair.follower.sequence)
+    named = pair.remote.mark_ended(pair.follower.sequence)
     assert list(named) == ([tab] if behind else [])
 
 

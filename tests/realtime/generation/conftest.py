@@ -15,7 +15,7 @@ from chatapp.realtime.journal import Segment
 from chatapp.realtime.viewers import Showing
 from chatapp.tools import registry
 from chatapp.upstream.client import UpstreamClient
-from chatapp.upstream.wire.history import NOTHING, History
+from chatapp.upstream.wire.history import EMPTY_HISTORY, History
 from tests.realtime.viewers.doubles import Recorder
 from tests.support.tab import WAIT_SECONDS
 
@@ -34,7 +34,7 @@ class Desk:
         turn: Turn = await database_sync_to_async(prompt.store)(self.alice, uuid4())
         return turn
 
-    async def generation(self, before: History = NOTHING) -> tuple[Generation, Recorder]:
+    async def generation(self, before: History = EMPTY_HISTORY) -> tuple[Generation, Recorder]:
         """Return a generation that is ready to run and a viewer that watches it.
 
         `before` precedes its prompt.
@@ -56,9 +56,9 @@ class Desk:
 
 
 @pytest.fixture
-async def desk(alice: User, connected: Upstream) -> AsyncIterator[Desk]:
+async def desk(alice: User, saved_upstream: Upstream) -> AsyncIterator[Desk]:
     client = UpstreamClient(usage_seconds=1.0)
-    yield Desk(alice, connected, client)
+    yield Desk(alice, saved_upstream, client)
     await client.aclose()
 
 

@@ -16,5 +16,5 @@ def fragment(arguments: str, index: int = 0) -> bytes:
     return choice({"tool_calls": [{"index": index, "function": {"arguments": arguments}}]})
 
 
-async def saved(reply: UUID) -> Message:
+async def load_saved_reply(reply: UUID) -> Message:
     return await Message.objects.select_related("usage").aget(pk=reply)

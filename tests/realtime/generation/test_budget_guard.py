@@ -13,7 +13,7 @@ from chatapp.realtime.generation.budget_guard import BudgetGuard
 from chatapp.upstream.wire.dialects import RequestOptions
 from chatapp.upstream.wire.estimates import PromptSize
 from chatapp.upstream.wire.events import AnswerDelta, ReasoningDelta, StreamDone, ToolCallDelta
-from chatapp.upstream.wire.history import NOTHING
+from chatapp.upstream.wire.history import EMPTY_HISTORY
 from tests.realtime.generation.replies import call
 from tests.support.fake_upstream import (
     FakeUpstream,
@@ -25,7 +25,7 @@ from tests.support.fake_upstream import (
     role,
     usage,
 )
-from tests.support.stored import saved
+from tests.support.stored import load_reply
 from tests.support.tab import Tab
 
 pytestmark = pytest.mark.django_db
@@ -36,7 +36,7 @@ CLOCK = "current_date_and_time"
 
 @pytest.fixture(autouse=True)
 def tools_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tool_tokens, "known_tools", {})
+    monkeypatch.setattr(tool_tokens, "tokens_by_upstream", {})
 
 
 async def alimit(cap: int) -> Limit:
@@ -70,9 +70,9 @@ async def test_max_tokens_is_what_the_budget_affords(tab: Tab, upstream: FakeUps
     upstream.script(role(), delta("As much as"), finish("length"), usage(900, 100), done())
     reply = await tab.ask("Why?")
     await tab.until_ended()
-    [asked] = upstream.chat_requests
-    assert 1000 < asked.body["max_tokens"] < 4000
-    message = await saved(reply)
+    [chat_request] = upstream.chat_requests
+    assert 1000 < chat_request.body["max_tokens"] < 4000
+    message = await load_reply(reply)
     assert (message.ending, message.content) == ("over_budget", "As much as")
     assert await account() == (1000, 0, 0)
 
@@ -83,7 +83,7 @@ async def test_a_large_budget_sends_no_max_tokens(tab: Tab, upstream: FakeUpstre
     reply = await tab.ask("Why?")
     await tab.until_ended()
     assert "max_tokens" not in upstream.chat_requests[0].body
-    assert (await saved(reply)).ending == "length"
+    assert (await load_reply(reply)).ending == "length"
 
 
 async def test_a_reply_reserves_more_until_the_budget_is_used_up_and_keeps_its_text(
@@ -98,9 +98,9 @@ async def test_a_reply_reserves_more_until_the_budget_is_used_up_and_keeps_its_t
     await until_held(9000)
     second.release()
     await tab.until_ended()
-    [asked] = upstream.chat_requests
-    await asked.until_closed()
-    message = await saved(reply)
+    [chat_request] = upstream.chat_requests
+    await chat_request.until_closed()
+    message = await load_reply(reply)
     assert message.ending == "over_budget"
     assert len(message.content) == 9500
     hold = await BudgetHold.objects.aget()
@@ -119,9 +119,9 @@ async def test_a_fast_reply_ends_before_more_could_be_reserved(
     upstream.script(role(), *[text(10_000)] * 400, Stall())
     reply = await tab.ask("Why?")
     await tab.until_ended()
-    [asked] = upstream.chat_requests
-    await asked.until_closed()
-    message = await saved(reply)
+    [chat_request] = upstream.chat_requests
+    await chat_request.until_closed()
+    message = await load_reply(reply)
     assert message.ending == "over_budget"
     assert len(message.content) < 20_000 + AT_ONCE
 
@@ -134,7 +134,7 @@ async def test_each_round_is_admitted_again(tab: Tab, upstream: FakeUpstream) ->
     reply = await tab.ask("What time is it?")
     await tab.until_ended()
     assert len(upstream.chat_requests) == 1
-    message = await saved(reply)
+    message = await load_reply(reply)
     assert message.ending == "over_budget"
     assert message.earlier_rounds[0]["content"] == "Let me see."
     assert await account() == (7900, 0, 0)
@@ -158,14 +158,14 @@ async def test_tools_that_exceed_the_budget_are_left_out_of_the_first_request(
     upstream.script(role(), delta("So."), finish(), usage(20, 5), done())
     reply = await tab.ask("Why?")
     await tab.until_ended()
-    [asked] = upstream.chat_requests
-    assert "tools" not in asked.body
-    assert asked.body["max_tokens"] > 150
-    assert (await saved(reply)).ending == "complete"
+    [chat_request] = upstream.chat_requests
+    assert "tools" not in chat_request.body
+    assert chat_request.body["max_tokens"] > 150
+    assert (await load_reply(reply)).ending == "complete"
     await tab.send(action="prompt", message="Why?", prompt=str(uuid4()))
-    shown = await tab.until("This prompt may need up to")
-    assert "shorten it." in shown
-    assert "start a new chat" not in shown
+    page_text = await tab.until("This prompt may need up to")
+    assert "shorten it." in page_text
+    assert "start a new chat" not in page_text
     assert len(upstream.chat_requests) == 1
 
 
@@ -189,10 +189,12 @@ async def test_the_limit_is_sent_under_the_name_the_upstream_knows(
         message=uuid4(), holds={}, price=None, prompt=10**6, affordable=50
     )
     options = RequestOptions([], parameters)
-    one = BudgetGuard(reservation, lambda: None)
-    sent = await one.admitted(PromptSize.of(NOTHING), Usage.nothing(), options, upstream, "m")
-    assert sent.parameters == expected
-    assert one.was_cut_short == (expected != parameters)
+    guard = BudgetGuard(reservation, lambda: None)
+    sent_options = await guard.admit_request(
+        PromptSize.of(EMPTY_HISTORY), Usage.empty(), options, upstream, "m"
+    )
+    assert sent_options.parameters == expected
+    assert guard.was_cut_short == (expected != parameters)
 
 
 async def test_a_request_goes_on_during_a_database_outage(
@@ -204,11 +206,11 @@ async def test_a_request_goes_on_during_a_database_outage(
     monkeypatch.setattr(budget_guard, "admit_again", away)
     reservation = reservations.Reservation(message=uuid4(), holds={}, price=None, affordable=10**6)
     ended: list[bool] = []
-    one = BudgetGuard(reservation, lambda: ended.append(True))
+    guard = BudgetGuard(reservation, lambda: ended.append(True))
     upstream = Upstream(pk=1, base_url="http://gw/v1")
     options = RequestOptions()
-    size = PromptSize.of(NOTHING)
-    assert await one.admitted(size, Usage.nothing(), options, upstream, "m") == options
-    one.count([AnswerDelta("왜"), ReasoningDelta("x"), ToolCallDelta(0, "a", "f", "{}")])
-    one.count([StreamDone()])
+    size = PromptSize.of(EMPTY_HISTORY)
+    assert await guard.admit_request(size, Usage.empty(), options, upstream, "m") == options
+    guard.count([AnswerDelta("왜"), ReasoningDelta("x"), ToolCallDelta(0, "a", "f", "{}")])
+    guard.count([StreamDone()])
     assert (reservation.written, ended) == (3 + 1 + 3, [])

@@ -15,7 +15,7 @@ from chatapp.upstream.wire.gateways import gateway_at
 from chatapp.upstream.wire.history import History
 from chatapp.upstream.wire.reply import Ending
 from tests.realtime.generation.conftest import Desk
-from tests.realtime.generation.replies import saved
+from tests.realtime.generation.replies import load_saved_reply
 from tests.support.fake_upstream import MODEL, FakeUpstream, Stall, answer
 from tests.support.tab import Tab
 
@@ -34,7 +34,7 @@ def refuse(upstream: FakeUpstream) -> None:
     upstream.fail(400, {"error": error})
 
 
-def asked(upstream: FakeUpstream) -> list[tuple[bool, Any]]:
+def list_requests(upstream: FakeUpstream) -> list[tuple[bool, Any]]:
     """Return whether each request had tools, and its effort."""
     bodies = [request.body for request in upstream.chat_requests]
     return [("tools" in body, body.get("reasoning_effort")) for body in bodies]
@@ -45,13 +45,13 @@ async def test_the_clock_gives_way(tab: Tab, upstream: FakeUpstream) -> None:
     upstream.script(*answer("Hello."))
     reply = await tab.ask()
     assert WITHOUT_TOOLS in " ".join(unescape(await tab.until_ended()).split())
-    message = await saved(reply)
+    message = await load_saved_reply(reply)
     assert (message.content, message.extras.conceded) == ("Hello.", "tools")
-    assert asked(upstream) == [(True, None), (False, None)]
+    assert list_requests(upstream) == [(True, None), (False, None)]
     upstream.script(*answer("Again."))
     await tab.ask("Again", conversation=str(message.conversation_id))
     await tab.until_ended()
-    assert asked(upstream)[2:] == [(False, None)]
+    assert list_requests(upstream)[2:] == [(False, None)]
 
 
 async def test_tools_give_way_to_an_effort_that_the_chat_sets(
@@ -67,7 +67,7 @@ async def test_tools_give_way_to_an_effort_that_the_chat_sets(
     upstream.script(*answer("Hello."))
     await tab.ask("Hi", conversation=str(chat.pk))
     assert WITHOUT_TOOLS in " ".join(unescape(await tab.until_ended()).split())
-    assert asked(upstream) == [(True, "high"), (False, "high")]
+    assert list_requests(upstream) == [(True, "high"), (False, "high")]
 
 
 async def test_reasoning_gives_way_to_the_tools_of_a_server(
@@ -77,7 +77,7 @@ async def test_reasoning_gives_way_to_the_tools_of_a_server(
     upstream.script(*answer("Hello."))
     await tab.ask()
     assert WITHOUT_REASONING in " ".join(unescape(await tab.until_ended()).split())
-    assert asked(upstream) == [(True, None), (True, "none")]
+    assert list_requests(upstream) == [(True, None), (True, "none")]
 
 
 UNKNOWN_KEYWORD = (
@@ -89,11 +89,11 @@ UNKNOWN_KEYWORD = (
 def keywords(upstream: FakeUpstream) -> list[bool]:
     """Return whether the tools of each request had keywords that Google refuses."""
     tools = [request.body.get("tools") for request in upstream.chat_requests]
-    return ["$schema" in str(one) or "additionalProperties" in str(one) for one in tools]
+    return ["$schema" in str(tool) or "additionalProperties" in str(tool) for tool in tools]
 
 
 async def test_keywords_of_schemas_are_left_out_once_a_model_has_refused_them(
-    tab: Tab, upstream: FakeUpstream, connected: Upstream, workshop: ToolServer
+    tab: Tab, upstream: FakeUpstream, saved_upstream: Upstream, workshop: ToolServer
 ) -> None:
     upstream.fail(400, {"error": {"message": UNKNOWN_KEYWORD}})
     for _ in range(2):
@@ -102,9 +102,9 @@ async def test_keywords_of_schemas_are_left_out_once_a_model_has_refused_them(
         await tab.until_ended()
     assert keywords(upstream) == [True, False, False]
     assert all("tools" in request.body for request in upstream.chat_requests)
-    await connected.arefresh_from_db()
-    [made] = connected.concessions_at.values()
-    assert [*made] == [Concession.SCHEMA_KEYWORDS]
+    await saved_upstream.arefresh_from_db()
+    [concessions] = saved_upstream.concessions_at.values()
+    assert [*concessions] == [Concession.SCHEMA_KEYWORDS]
 
 
 async def test_a_gateway_that_refuses_keywords_is_never_sent_them(
@@ -120,32 +120,34 @@ async def test_a_gateway_that_refuses_keywords_is_never_sent_them(
 
 
 async def test_what_is_forgotten_is_sent_again(
-    tab: Tab, upstream: FakeUpstream, connected: Upstream
+    tab: Tab, upstream: FakeUpstream, saved_upstream: Upstream
 ) -> None:
     refuse_tools = {"error": {"message": "this model does not support tools"}}
     upstream.fail(400, refuse_tools)
     upstream.script(*answer("Hello."))
     await tab.ask()
     await tab.until_ended()
-    await connected.arefresh_from_db()
-    [model] = connected.concessions_at
-    await database_sync_to_async(Upstream.forget_concession)(connected.pk, model, Concession.TOOLS)
+    await saved_upstream.arefresh_from_db()
+    [model] = saved_upstream.concessions_at
+    await database_sync_to_async(Upstream.forget_concession)(
+        saved_upstream.pk, model, Concession.TOOLS
+    )
     upstream.script(*answer("Hello."))
     await tab.ask()
     await tab.until_ended()
-    assert [had_tools for had_tools, _ in asked(upstream)] == [True, False, True]
+    assert [had_tools for had_tools, _ in list_requests(upstream)] == [True, False, True]
 
 
 async def test_nothing_is_remembered_of_a_reply_that_failed_anyway(
-    tab: Tab, upstream: FakeUpstream, connected: Upstream
+    tab: Tab, upstream: FakeUpstream, saved_upstream: Upstream
 ) -> None:
     upstream.fail(400, {"error": {"message": "this model does not support tools"}})
     upstream.fail(400, {"error": {"message": "it does not support tools, or anything else"}})
     await tab.ask()
     await tab.until_ended()
-    assert [had_tools for had_tools, _ in asked(upstream)] == [True, False]
-    await connected.arefresh_from_db()
-    assert not connected.concessions_at
+    assert [had_tools for had_tools, _ in list_requests(upstream)] == [True, False]
+    await saved_upstream.arefresh_from_db()
+    assert not saved_upstream.concessions_at
 
 
 NO_TOOLS = {"error": {"message": "this model does not support tools"}}
@@ -160,29 +162,29 @@ async def test_only_the_concession_that_helped_is_remembered(
     instructions = History.of([{"role": "system", "content": "Be brief."}])
     generation, _ = await desk.generation(instructions)
     await generation.run()
-    assert (await saved(generation.reply)).content == "Hello."
+    assert (await load_saved_reply(generation.reply)).content == "Hello."
     await desk.upstream.arefresh_from_db()
-    [made] = desk.upstream.concessions_at.values()
-    assert [*made] == [Concession.SYSTEM]
+    [concessions] = desk.upstream.concessions_at.values()
+    assert [*concessions] == [Concession.SYSTEM]
 
 
 async def test_nothing_is_remembered_of_a_model_for_which_another_answered(
-    tab: Tab, upstream: FakeUpstream, connected: Upstream
+    tab: Tab, upstream: FakeUpstream, saved_upstream: Upstream
 ) -> None:
     with FakeUpstream() as spare:
         second = await Upstream.objects.acreate(
             name="Second", base_url=spare.base_url, offered_models="small"
         )
         choices = [ModelChoice(second.pk, "small")]
-        await database_sync_to_async(Fallback.replace)(connected, MODEL, choices)
+        await database_sync_to_async(Fallback.replace)(saved_upstream, MODEL, choices)
         upstream.fail(400, NO_TOOLS)
         upstream.fail(429, {"error": {"message": "busy"}}, {"retry-after": "30"})
         reply = await tab.ask()
         await tab.until_ended()
-    assert (await saved(reply)).model == "small"
-    for one in (connected, second):
-        await one.arefresh_from_db()
-        assert not one.concessions_at
+    assert (await load_saved_reply(reply)).model == "small"
+    for candidate in (saved_upstream, second):
+        await candidate.arefresh_from_db()
+        assert not candidate.concessions_at
 
 
 async def test_nothing_is_remembered_if_the_person_stops_before_the_model_answers(
@@ -201,7 +203,7 @@ async def test_nothing_is_remembered_if_the_person_stops_before_the_model_answer
 
 
 async def test_a_refusal_of_one_tool_removes_tools_from_one_reply_only(
-    tab: Tab, upstream: FakeUpstream, connected: Upstream
+    tab: Tab, upstream: FakeUpstream, saved_upstream: Upstream
 ) -> None:
     message = "tools.0.custom.input_schema: JSON schema is invalid."
     upstream.fail(400, {"error": {"message": message}})
@@ -209,7 +211,7 @@ async def test_a_refusal_of_one_tool_removes_tools_from_one_reply_only(
         upstream.script(*answer("Hello."))
         reply = await tab.ask()
         await tab.until_ended()
-        assert (await saved(reply)).content == "Hello."
-    assert [had_tools for had_tools, _ in asked(upstream)] == [True, False, True]
-    await connected.arefresh_from_db()
-    assert not connected.concessions_at
+        assert (await load_saved_reply(reply)).content == "Hello."
+    assert [had_tools for had_tools, _ in list_requests(upstream)] == [True, False, True]
+    await saved_upstream.arefresh_from_db()
+    assert not saved_upstream.concessions_at

@@ -30,7 +30,7 @@ from chatapp.models import (
     User,
 )
 from chatapp.models.conversations.branch_history import BranchHistory
-from chatapp.models.conversations.takeovers import asked_of, take_over
+from chatapp.models.conversations.takeovers import plan_takeover, take_over
 from chatapp.realtime.generation import fallback
 from chatapp.realtime.generation.fallback import calls_for_another
 from chatapp.upstream.wire.content import ImagePart
@@ -50,7 +50,7 @@ from tests.support.fake_upstream import (
     finish,
     role,
 )
-from tests.support.reviewer import opened
+from tests.support.reviewer import open_for_review
 from tests.support.tab import Tab
 
 pytestmark = pytest.mark.django_db
@@ -67,7 +67,7 @@ def spare() -> Iterator[FakeUpstream]:
 
 
 @pytest.fixture
-def second(connected: Upstream, spare: FakeUpstream) -> Upstream:
+def second(saved_upstream: Upstream, spare: FakeUpstream) -> Upstream:
     """The upstream whose models "small" and then "tiny" answer if the first one's model fails."""
     upstream = Upstream.objects.create(
         name="Second",
@@ -79,7 +79,7 @@ def second(connected: Upstream, spare: FakeUpstream) -> Upstream:
     )
     choices = [ModelChoice(upstream.pk, "small"), ModelChoice(upstream.pk, "tiny")]
     for model in (MODEL, "m"):
-        Fallback.replace(connected, model, choices)
+        Fallback.replace(saved_upstream, model, choices)
     return upstream
 
 
@@ -87,9 +87,9 @@ def models_asked(server: FakeUpstream) -> list[str]:
     return [request.body["model"] for request in server.chat_requests]
 
 
-async def ended(reply: UUID) -> Message:
-    found = Message.objects.select_related("usage", "upstream")
-    message: Message = await found.aget(pk=reply)
+async def load_ended_reply(reply: UUID) -> Message:
+    messages = Message.objects.select_related("usage", "upstream")
+    message: Message = await messages.aget(pk=reply)
     return message
 
 
@@ -137,13 +137,13 @@ async def test_the_fallback_answers_and_the_reply_says_so(
     alices: Client,
     olives: Client,
     upstream: FakeUpstream,
-    connected: Upstream,
+    saved_upstream: Upstream,
     spare: FakeUpstream,
     second: Upstream,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     upstream.fail(429, BUSY, LATER)
-    labels = {"upstream": connected.name, "fallback_upstream": "Second"}
+    labels = {"upstream": saved_upstream.name, "fallback_upstream": "Second"}
     before = REGISTRY.get_sample_value("chatapp_fallbacks_total", labels) or 0
     with caplog.at_level(logging.WARNING):
         reply = await tab.ask()
@@ -153,28 +153,32 @@ async def test_the_fallback_answers_and_the_reply_says_so(
     assert sentence in end
     frames = "".join(tab.frames)
     assert f"in place of <bdi>{MODEL}</bdi>" in frames
-    message = await ended(reply)
+    message = await load_ended_reply(reply)
     assert (message.ending, message.upstream, message.model) == ("complete", second, "small")
     assert (message.usage.upstream_id, message.usage.model) == (second.pk, "small")
-    assert message.chosen_model == ModelChoice(connected.pk, MODEL)
+    assert message.chosen_model == ModelChoice(saved_upstream.pk, MODEL)
     assert (len(upstream.chat_requests), models_asked(spare)) == (1, ["small"])
     body = spare.chat_requests[0].body
     assert body["temperature"] == 0.5
     assert "tools" not in body
     assert spare.chat_requests[0].headers["authorization"] == "Bearer sk-second"
     failure = await UpstreamFailure.objects.aget()
-    assert (failure.upstream_id, failure.kind, failure.count) == (connected.pk, "rate_limited", 1)
+    assert (failure.upstream_id, failure.kind, failure.count) == (
+        saved_upstream.pk,
+        "rate_limited",
+        1,
+    )
     assert REGISTRY.get_sample_value("chatapp_fallbacks_total", labels) == before + 1
-    [record] = [one for one in caplog.records if "fallback" in one.message]
+    [record] = [entry for entry in caplog.records if "fallback" in entry.message]
     assert vars(record)["fallback"] == "small of Second"
     page = await database_sync_to_async(alices.get)(f"/c/{message.conversation_id}/")
     assert sentence in page.text
-    reviewed = await database_sync_to_async(opened)(olives, message.conversation_id)
+    reviewed = await database_sync_to_async(open_for_review)(olives, message.conversation_id)
     assert sentence in reviewed.text
     assert f"{MODEL}: error rate_limited" in " ".join(reviewed.text.split())
-    assert f'data-model="{connected.pk}/{MODEL}"' in page.text
-    used = await database_sync_to_async(Conversation.model_used_last_by)(alice)
-    assert used == ModelChoice(connected.pk, MODEL)
+    assert f'data-model="{saved_upstream.pk}/{MODEL}"' in page.text
+    used = await database_sync_to_async(Conversation.find_last_used_model)(alice)
+    assert used == ModelChoice(saved_upstream.pk, MODEL)
 
 
 async def test_one_quick_retry_comes_first(
@@ -194,7 +198,7 @@ async def test_a_stream_that_breaks_before_its_first_token_falls_back(
     upstream.script(*steps)
     reply = await tab.ask()
     assert "Answered by The small one" in await tab.until_ended()
-    assert (await ended(reply)).ending == "complete"
+    assert (await load_ended_reply(reply)).ending == "complete"
 
 
 async def test_fallbacks_are_asked_in_order(
@@ -206,10 +210,10 @@ async def test_fallbacks_are_asked_in_order(
     because = f"because {MODEL} refused its key and The small one was rate-limited."
     assert f"Answered by tiny {because}" in await tab.until_ended()
     assert models_asked(spare) == ["small", "tiny"]
-    message = await ended(reply)
-    assert [one.model for one in message.failed_models] == [MODEL, "small"]
+    message = await load_ended_reply(reply)
+    assert [failure.model for failure in message.failed_models] == [MODEL, "small"]
     kinds = UpstreamFailure.objects.order_by("kind").values_list("upstream__name", "kind")
-    assert [one async for one in kinds] == [("Second", "rate_limited"), ("Fake", "unauthorized")]
+    assert [kind async for kind in kinds] == [("Second", "rate_limited"), ("Fake", "unauthorized")]
 
 
 async def test_if_all_fail_the_last_error_is_shown_with_what_was_asked_before(
@@ -222,7 +226,7 @@ async def test_if_all_fail_the_last_error_is_shown_with_what_was_asked_before(
     end = unescape(await tab.until_ended())
     assert f"tiny was asked because {MODEL} refused its key and The small one refused" in end
     assert "The model's server refused the key" in end
-    message = await ended(reply)
+    message = await load_ended_reply(reply)
     assert (message.ending, message.model) == ("failed", "tiny")
 
 
@@ -246,7 +250,7 @@ async def test_nothing_falls_back_once_something_has_arrived(
     upstream.script(role(), delta("Half"), Close())
     reply = await tab.ask()
     await tab.until_ended()
-    message = await ended(reply)
+    message = await load_ended_reply(reply)
     assert (message.ending, message.content, message.failed_models) == ("cut_off", "Half", ())
     assert not spare.chat_requests
 
@@ -267,7 +271,7 @@ async def test_a_later_round_of_tool_calls_does_not_fall_back(
     upstream.fail(401, BUSY)
     reply = await tab.ask()
     await tab.until_ended()
-    assert (await ended(reply)).ending == "failed"
+    assert (await load_ended_reply(reply)).ending == "failed"
     assert not spare.chat_requests
 
 
@@ -284,7 +288,7 @@ async def test_stop_ends_a_reply_that_waits_for_its_fallback(
     await tab.send(action="stop", conversation=str(stored.conversation_id))
     await tab.until_ended()
     await request.until_closed()
-    message = await ended(reply)
+    message = await load_ended_reply(reply)
     assert (message.ending, message.model) == ("stopped", "small")
     assert models_asked(spare) == ["small"]
 
@@ -305,7 +309,9 @@ async def test_a_model_that_the_person_may_not_ask_is_not_asked_for_them(
     tab: Tab, upstream: FakeUpstream, spare: FakeUpstream, second: Upstream
 ) -> None:
     nobodys = await Group.objects.acreate(name="Nobody")
-    await database_sync_to_async(AccessRule.objects.give)([nobodys], upstream=second, model="small")
+    await database_sync_to_async(AccessRule.objects.restrict_to)(
+        [nobodys], upstream=second, model="small"
+    )
     upstream.fail(401, BUSY)
     await tab.ask()
     assert "Answered by tiny" in await tab.until_ended()
@@ -322,7 +328,7 @@ async def test_without_a_usable_fallback_the_model_is_retried_as_usual(
     reply = await tab.ask()
     assert "server failed" in await tab.until_ended()
     assert (len(upstream.chat_requests), len(spare.chat_requests)) == (3, 0)
-    assert (await ended(reply)).failed_models == ()
+    assert (await load_ended_reply(reply)).failed_models == ()
 
 
 async def test_a_deleted_upstream_is_no_fallback(
@@ -351,8 +357,8 @@ async def test_images_go_to_no_model_that_takes_none(desk: Desk, second: Upstrea
     image = ImagePart("aa/none", "image/png", 1, 1, 1)
     before = History.of([{"role": "user", "content": [image]}])
     turn = replace(await desk.ask(), before=BranchHistory(plain=before))
-    fallbacks = fallback.Fallbacks(turn, asked_of, take_over)
-    other = await fallbacks.next(UpstreamError(ErrorKind.UNREACHABLE), Usage.nothing())
+    fallbacks = fallback.Fallbacks(turn, plan_takeover, take_over)
+    other = await fallbacks.next(UpstreamError(ErrorKind.UNREACHABLE), Usage.empty())
     assert other
     assert other.reply.model == "tiny"
 
@@ -364,51 +370,59 @@ async def test_without_a_database_the_reply_fails_as_it_would_without_a_fallback
         raise OperationalError("locked")
 
     turn = await desk.ask()
-    fallbacks = fallback.Fallbacks(turn, asked_of, fail)
+    fallbacks = fallback.Fallbacks(turn, plan_takeover, fail)
     error = UpstreamError(ErrorKind.UNREACHABLE)
-    assert await fallbacks.next(error, Usage.nothing()) is None
+    assert await fallbacks.next(error, Usage.empty()) is None
     assert turn.reply.model == "m"
 
 
 # Limits and cost
 
 
-async def limit(cap: int, **given: Any) -> Limit:
-    wanted = {"measure": "tokens", "period": "ever", "cap": cap} | given
-    return await Limit.objects.acreate(**wanted)
+async def limit(cap: int, **options: Any) -> Limit:
+    fields = {"measure": "tokens", "period": "ever", "cap": cap} | options
+    return await Limit.objects.acreate(**fields)
 
 
 async def accounts() -> dict[str, tuple[int, int]]:
-    found = BudgetAccount.objects.select_related("limit")
-    return {one.limit.model or "all": (one.spent, one.held) async for one in found}
+    rows = BudgetAccount.objects.select_related("limit")
+    return {account.limit.model or "all": (account.spent, account.held) async for account in rows}
 
 
 async def test_what_it_costs_is_charged_to_the_limits_of_the_model_that_answers(
-    tab: Tab, upstream: FakeUpstream, connected: Upstream, spare: FakeUpstream, second: Upstream
+    tab: Tab,
+    upstream: FakeUpstream,
+    saved_upstream: Upstream,
+    spare: FakeUpstream,
+    second: Upstream,
 ) -> None:
-    for on in ((connected, MODEL), (second, "small"), (None, "")):
+    for on in ((saved_upstream, MODEL), (second, "small"), (None, "")):
         await limit(100_000, upstream=on[0], model=on[1])
     upstream.fail(401, BUSY)
     spare.script(*answer("It is."))
     reply = await tab.ask()
     await tab.until_ended()
-    total = (await ended(reply)).usage.total_tokens
+    total = (await load_ended_reply(reply)).usage.total_tokens
     assert await accounts() == {MODEL: (0, 0), "small": (total, 0), "all": (total, 0)}
     assert await Usage.objects.acount() == 1
 
 
 async def test_a_fallback_beyond_the_budget_is_left_out(
-    tab: Tab, upstream: FakeUpstream, connected: Upstream, spare: FakeUpstream, second: Upstream
+    tab: Tab,
+    upstream: FakeUpstream,
+    saved_upstream: Upstream,
+    spare: FakeUpstream,
+    second: Upstream,
 ) -> None:
     await limit(10, upstream=second, model="small")
-    await limit(100_000, upstream=connected, model=MODEL)
+    await limit(100_000, upstream=saved_upstream, model=MODEL)
     upstream.fail(401, BUSY)
     await tab.ask()
     assert "Answered by tiny" in await tab.until_ended()
     assert models_asked(spare) == ["tiny"]
-    held = [one.held async for one in BudgetAccount.objects.all()]
-    assert set(held) == {0}
-    assert not [one async for one in BudgetHold.objects.filter(settled_at=None)]
+    held_amounts = [row.held async for row in BudgetAccount.objects.all()]
+    assert set(held_amounts) == {0}
+    assert not [row async for row in BudgetHold.objects.filter(settled_at=None)]
 
 
 async def test_if_the_budget_allows_no_fallback_the_first_error_stays(
@@ -418,7 +432,7 @@ async def test_if_the_budget_allows_no_fallback_the_first_error_stays(
     upstream.fail(401, BUSY)
     reply = await tab.ask()
     assert "refused the key" in await tab.until_ended()
-    message = await ended(reply)
+    message = await load_ended_reply(reply)
     assert (message.model, message.failed_models) == (MODEL, ())
     assert not spare.chat_requests
 
@@ -432,65 +446,69 @@ async def test_a_reply_counts_once_for_a_limit_on_both_models(
     upstream.fail(401, BUSY)
     reply = await tab.ask()
     assert "Answered by The small one" in await tab.until_ended()
-    assert (await ended(reply)).ending == "complete"
+    assert (await load_ended_reply(reply)).ending == "complete"
     assert await accounts() == {"all": (1 if measure == "a_minute" else 0, 0)}
 
 
 async def test_a_model_that_timed_out_is_booked_by_itself(
-    tab: Tab, upstream: FakeUpstream, connected: Upstream, second: Upstream
+    tab: Tab, upstream: FakeUpstream, saved_upstream: Upstream, second: Upstream
 ) -> None:
-    connected.silence_seconds = 1
-    await connected.asave()
-    await limit(100_000, upstream=connected, model=MODEL)
+    saved_upstream.silence_seconds = 1
+    await saved_upstream.asave()
+    await limit(100_000, upstream=saved_upstream, model=MODEL)
     upstream.script(Stall())
     reply = await tab.ask()
     assert f"{MODEL} did not respond in time" in await tab.until_ended()
-    message = await ended(reply)
+    message = await load_ended_reply(reply)
     assert message.usage.provenance == "reported"
     other = await Usage.objects.exclude(pk=reply).aget()
-    assert (other.upstream_id, other.model, other.ending) == (connected.pk, MODEL, "timed_out")
+    assert (other.upstream_id, other.model, other.ending) == (saved_upstream.pk, MODEL, "timed_out")
     assert other.total_tokens
     assert await accounts() == {MODEL: (other.total_tokens, 0)}
 
 
 async def test_a_reply_whose_process_dies_is_booked_with_the_model_that_was_asked_last(
-    desk: Desk, connected: Upstream, second: Upstream
+    desk: Desk, saved_upstream: Upstream, second: Upstream
 ) -> None:
     turn = await desk.ask()
-    await fallback.Fallbacks(turn, asked_of, take_over).next(
-        UpstreamError(ErrorKind.UNREACHABLE), Usage.nothing()
+    await fallback.Fallbacks(turn, plan_takeover, take_over).next(
+        UpstreamError(ErrorKind.UNREACHABLE), Usage.empty()
     )
     assert await database_sync_to_async(Message.objects.interrupt_orphans)() == 1
-    message = await ended(turn.reply.pk)
+    message = await load_ended_reply(turn.reply.pk)
     assert (message.ending, message.upstream, message.model) == ("interrupted", second, "small")
     assert (message.usage.upstream_id, message.usage.model) == (second.pk, "small")
-    assert [one.upstream for one in message.failed_models] == [connected.pk]
+    assert [failure.upstream for failure in message.failed_models] == [saved_upstream.pk]
 
 
 async def test_a_reply_that_was_ended_elsewhere_is_given_to_no_other_model(
-    desk: Desk, connected: Upstream, second: Upstream
+    desk: Desk, saved_upstream: Upstream, second: Upstream
 ) -> None:
     turn = await desk.ask()
     await database_sync_to_async(Message.objects.interrupt_orphans)()
-    fallbacks = fallback.Fallbacks(turn, asked_of, take_over)
+    fallbacks = fallback.Fallbacks(turn, plan_takeover, take_over)
     error = UpstreamError(ErrorKind.UNREACHABLE)
-    assert await fallbacks.next(error, Usage.nothing()) is None
-    assert (await ended(turn.reply.pk)).upstream == connected
+    assert await fallbacks.next(error, Usage.empty()) is None
+    assert (await load_ended_reply(turn.reply.pk)).upstream == saved_upstream
 
 
 # Side by side
 
 
 async def test_side_by_side_a_fallback_says_whose_place_it_takes(
-    tab: Tab, upstream: FakeUpstream, connected: Upstream, spare: FakeUpstream, second: Upstream
+    tab: Tab,
+    upstream: FakeUpstream,
+    saved_upstream: Upstream,
+    spare: FakeUpstream,
+    second: Upstream,
 ) -> None:
     upstream.fail(401, BUSY)
-    await tab.ask(model=f"{connected.pk}/{MODEL}", others=f"{second.pk}/small")
+    await tab.ask(model=f"{saved_upstream.pk}/{MODEL}", others=f"{second.pk}/small")
     for _ in range(2):
         await tab.until_ended()
     frames = "".join(tab.frames)
-    replies = [one async for one in Message.objects.filter(role="assistant").order_by("slot")]
-    assert [one.model for one in replies] == ["small", "small"]
-    assert [bool(one.failed_models) for one in replies] == [True, False]
+    replies = [reply async for reply in Message.objects.filter(role="assistant").order_by("slot")]
+    assert [reply.model for reply in replies] == ["small", "small"]
+    assert [bool(reply.failed_models) for reply in replies] == [True, False]
     assert f"innerHTML target:.by-{replies[0].pk}" in frames
     assert f"innerHTML target:.by-{replies[1].pk}" not in frames

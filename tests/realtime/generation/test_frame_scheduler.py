@@ -62,7 +62,7 @@ class Writing:
         self.frames.soon(self.read_at)
 
     @property
-    def shown(self) -> str:
+    def frames_text(self) -> str:
         return "".join(self.viewer.frames)
 
 
@@ -77,9 +77,9 @@ async def test_the_first_delta_is_shown_at_once_and_the_following_together(
     for word in ("One ", "two ", "three"):
         await writing.write(word)
     assert len(writing.viewer.frames) == 1
-    assert "One" in writing.shown
+    assert "One" in writing.frames_text
     async with asyncio.timeout(10):
-        while "three" not in writing.shown:  # noqa: ASYNC110 - time passes
+        while "three" not in writing.frames_text:  # noqa: ASYNC110 - time passes
             await asyncio.sleep(0.001)
     assert len(writing.viewer.frames) == 2
 
@@ -88,17 +88,17 @@ async def test_now_flushes_without_waiting(writing: Writing) -> None:
     await writing.write("One ")
     await writing.write("two")
     await writing.frames.now()
-    assert "two" in writing.shown
+    assert "two" in writing.frames_text
     writing.frames.close()
 
 
 async def test_nothing_is_rendered_while_nobody_watches(writing: Writing) -> None:
     writing.showing.clear()
     await writing.write("One")
-    assert writing.shown == ""
+    assert writing.frames_text == ""
     writing.showing.add(writing.viewer)
     await writing.write(" two")
-    assert "One two" in writing.shown
+    assert "One two" in writing.frames_text
 
 
 async def test_nothing_is_shown_after_close(writing: Writing) -> None:
@@ -106,14 +106,14 @@ async def test_nothing_is_shown_after_close(writing: Writing) -> None:
     await writing.write("two")
     writing.frames.close()
     await asyncio.sleep(0.1)
-    assert "two" not in writing.shown
+    assert "two" not in writing.frames_text
 
 
 async def test_the_last_flush_shows_everything(writing: Writing) -> None:
     await writing.write("One ")
     await writing.write("two\n\n```python\nx = 1\n```\n")
     await writing.frames.last()
-    assert "two" in writing.shown
+    assert "two" in writing.frames_text
     assert not writing.live.is_behind
     assert not writing.live.has_jobs
 
@@ -133,7 +133,7 @@ async def test_deltas_wait_their_turn_while_a_reply_is_behind() -> None:
     pace.one_at_a_time = FairLock()
     pace.gate.may_pass.release()
     await writing.frames.last()
-    assert writing.shown.count("More.") == 3
+    assert writing.frames_text.count("More.") == 3
 
 
 class Far(Recorder):

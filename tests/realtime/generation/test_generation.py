@@ -28,7 +28,7 @@ from tests.support.fake_upstream import (
     role,
     usage,
 )
-from tests.support.stored import saved
+from tests.support.stored import load_reply
 from tests.support.tab import Tab
 
 pytestmark = pytest.mark.django_db
@@ -55,9 +55,9 @@ async def test_a_whole_reply_is_shown_and_saved(desk: Desk, upstream: FakeUpstre
     upstream.script(role(), delta("All of it"), finish(), usage(3, 4), done())
     reply, viewer = await desk.generation()
     await reply.run()
-    kept = await saved(reply.message.pk)
-    assert (kept.ending, kept.content) == ("complete", "All of it")
-    assert kept.usage.total_tokens == 7
+    message = await load_reply(reply.message.pk)
+    assert (message.ending, message.content) == ("complete", "All of it")
+    assert message.usage.total_tokens == 7
     assert "All of it" in "".join(viewer.frames)
     assert 'data-ending="complete"' in viewer.frames[-1]
 
@@ -72,8 +72,8 @@ async def test_stopping_a_reply_closes_the_upstream_and_keeps_its_text(
     await task
     request = await upstream.until_requested()
     await request.until_closed()
-    kept = await saved(reply.message.pk)
-    assert (kept.ending, kept.content) == (ending, "Half of it")
+    message = await load_reply(reply.message.pk)
+    assert (message.ending, message.content) == (ending, "Half of it")
     reply.stop(ending)  # after the end, stop has no effect
 
 
@@ -81,7 +81,7 @@ async def test_a_reply_that_nobody_watches_is_abandoned(desk: Desk, upstream: Fa
     reply, viewer, task = await running(desk, upstream)
     reply.audience.leave(viewer, 0.0)
     await task
-    assert (await saved(reply.message.pk)).ending == "abandoned"
+    assert (await load_reply(reply.message.pk)).ending == "abandoned"
 
 
 async def test_leaving_before_the_reply_starts_abandons_it_too(
@@ -93,7 +93,7 @@ async def test_leaving_before_the_reply_starts_abandons_it_too(
     reply.audience.leave(viewer, 0.0)
     async with asyncio.timeout(10):
         await task
-    assert (await saved(reply.message.pk)).ending == "abandoned"
+    assert (await load_reply(reply.message.pk)).ending == "abandoned"
 
 
 async def test_leaving_after_the_end_changes_nothing(desk: Desk, upstream: FakeUpstream) -> None:
@@ -101,7 +101,7 @@ async def test_leaving_after_the_end_changes_nothing(desk: Desk, upstream: FakeU
     await reply.run()
     reply.audience.leave(viewer, 0.0)
     await asyncio.sleep(0)
-    assert (await saved(reply.message.pk)).ending == "complete"
+    assert (await load_reply(reply.message.pk)).ending == "complete"
     assert len(asyncio.all_tasks()) == 1
 
 
@@ -161,7 +161,7 @@ async def test_the_save_waits_for_the_database_and_says_so_once(
     monkeypatch.setattr(Message, "save_reply", fail_twice)
     reply, viewer = await desk.generation()
     await reply.run()
-    assert (await saved(reply.message.pk)).ending == "complete"
+    assert (await load_reply(reply.message.pk)).ending == "complete"
     assert unescape("".join(viewer.frames)).count("The database isn't responding") == 1
 
 
@@ -201,7 +201,7 @@ async def test_an_internal_error_ends_the_reply_as_failed(
     reply, _ = await desk.generation()
     monkeypatch.setattr(reply.writer, "write", fail)
     await reply.run()
-    assert (await saved(reply.message.pk)).ending == "failed"
+    assert (await load_reply(reply.message.pk)).ending == "failed"
 
 
 async def test_a_decision_without_a_tool_call_has_no_effect(
@@ -215,7 +215,7 @@ async def test_a_decision_without_a_tool_call_has_no_effect(
     reply.decide(0, 0, True)
     pause.release()
     await task
-    assert (await saved(reply.message.pk)).ending == "complete"
+    assert (await load_reply(reply.message.pk)).ending == "complete"
 
 
 # As its tab sees it
@@ -242,8 +242,8 @@ async def test_missing_usage_is_waited_for_as_long_as_configured(
     await tab.ask("Hello")
     async with asyncio.timeout(10):  # less than the default
         await tab.until_ended()
-    kept = await Message.objects.select_related("usage").aget(role="assistant")
-    assert (kept.ending, kept.usage.provenance) == ("complete", "estimated")
+    message = await Message.objects.select_related("usage").aget(role="assistant")
+    assert (message.ending, message.usage.provenance) == ("complete", "estimated")
 
 
 async def test_reasoning_and_answer_have_regions_of_their_own(
@@ -288,7 +288,7 @@ async def test_an_upstream_error_is_shown_as_a_sentence(
     frame = await tab.until_ended()
     assert sentence in frame
     assert "its own words &lt;b&gt;" in frame
-    message = await saved(reply)
+    message = await load_reply(reply)
     assert message.ending == "failed"
     assert message.usage.provenance == Usage.Provenance.UNKNOWN
 
@@ -313,12 +313,12 @@ async def test_text_that_arrived_is_kept_whatever_the_ending(
     pause.release()
     frame = await tab.until_ended()
     assert f'data-ending="{ending}"' in frame
-    message = await saved(reply)
+    message = await load_reply(reply)
     assert (message.ending, message.content) == (ending, "Half of it")
 
 
-async def test_an_unreachable_upstream_is_reported(tab: Tab, connected: Upstream) -> None:
-    connected.base_url = "http://127.0.0.1:1/v1"
-    await connected.asave()
-    await tab.ask(model=f"{connected.pk}/any")
+async def test_an_unreachable_upstream_is_reported(tab: Tab, saved_upstream: Upstream) -> None:
+    saved_upstream.base_url = "http://127.0.0.1:1/v1"
+    await saved_upstream.asave()
+    await tab.ask(model=f"{saved_upstream.pk}/any")
     assert "can't be reached" in unescape(await tab.until_ended())

@@ -9,7 +9,7 @@ from django.test import Client
 
 from chatapp.models import ToolServer, Upstream, Usage
 from chatapp.realtime.generation import writer
-from tests.realtime.generation.replies import call, fragment, saved
+from tests.realtime.generation.replies import call, fragment, load_saved_reply
 from tests.support.fake_upstream import (
     MODEL,
     FakeUpstream,
@@ -45,15 +45,15 @@ async def test_a_tool_is_called_and_the_model_answers_with_its_result(
     upstream.script(*answer("It is noon."))
     reply = await tab.ask("What time is it?")
     await tab.until_ended()
-    message = await saved(reply)
+    message = await load_saved_reply(reply)
     assert message.content == "It is noon."
     (earlier,) = message.earlier_rounds
     assert earlier["reasoning"] == "I need the time."
     (run,) = earlier["tool_runs"]
     assert (run["name"], run["arguments"], run["state"]) == (CLOCK, '{"timezone": "UTC"}', "done")
     assert "UTC" in run["result"]
-    asked, again = upstream.chat_requests
-    assert CLOCK in [tool["function"]["name"] for tool in asked.body["tools"]]
+    first, again = upstream.chat_requests
+    assert CLOCK in [tool["function"]["name"] for tool in first.body["tools"]]
     assistant, result = again.body["messages"][-2:]
     assert assistant["tool_calls"][0]["function"]["arguments"] == '{"timezone": "UTC"}'
     assert result == {"role": "tool", "tool_call_id": "call_0", "content": run["result"]}
@@ -66,7 +66,7 @@ async def test_usage_adds_up_over_the_rounds_and_each_is_kept(
     upstream.script(role(), delta("Noon."), finish(), usage(30, 2), done())
     reply = await tab.ask()
     await tab.until_ended()
-    message = await saved(reply)
+    message = await load_saved_reply(reply)
     assert (message.usage.prompt_tokens, message.usage.completion_tokens) == (40, 7)
     assert message.usage.provenance == Usage.Provenance.REPORTED
     assert message.earlier_rounds[0]["usage"]["total_tokens"] == 15
@@ -79,7 +79,7 @@ async def test_the_next_prompt_repeats_the_calls_and_their_results(
     upstream.script(*answer("Noon."))
     reply = await tab.ask("What time is it?")
     await tab.until_ended()
-    conversation = (await saved(reply)).conversation_id
+    conversation = (await load_saved_reply(reply)).conversation_id
     await tab.ask("And now?", conversation=str(conversation))
     await tab.until_ended()
     roles = [message["role"] for message in upstream.chat_requests[2].body["messages"]]
@@ -103,7 +103,7 @@ async def test_the_number_of_tool_rounds_is_limited(
     upstream.default = [role(), call(CLOCK, "{}"), finish("tool_calls"), done()]
     reply = await tab.ask()
     assert "called tools in 2 rounds" in await tab.until_ended()
-    message = await saved(reply)
+    message = await load_saved_reply(reply)
     assert message.ending == "failed"
     assert len(message.earlier_rounds) == len(upstream.chat_requests) == 2
 
@@ -120,8 +120,8 @@ async def test_text_before_too_many_rounds_is_kept_and_can_be_continued(
     assert "kept calling tools without answering" in frame
     assert "The text so far has been saved." in frame
     assert ">Continue</button>" in frame
-    message = await saved(reply)
-    assert [one["content"] for one in message.earlier_rounds] == ["Let me look."] * 2
+    message = await load_saved_reply(reply)
+    assert [record["content"] for record in message.earlier_rounds] == ["Let me look."] * 2
     await tab.send(action="continue", reply=str(reply))
     await tab.next_reply()
     await tab.until_ended()
@@ -133,7 +133,7 @@ SIGNED = {"google": {"thought_signature": "CiQBx+9=="}}
 
 
 async def test_a_calls_extra_fields_are_repeated_only_to_the_model_that_sent_them(
-    tab: Tab, upstream: FakeUpstream, connected: Upstream
+    tab: Tab, upstream: FakeUpstream, saved_upstream: Upstream
 ) -> None:
     upstream.models.append("another")
     function = {"name": CLOCK, "arguments": "{}"}
@@ -147,25 +147,27 @@ async def test_a_calls_extra_fields_are_repeated_only_to_the_model_that_sent_the
     )
     reply = await tab.ask("What time is it?")
     await tab.until_ended()
-    conversation = str((await saved(reply)).conversation_id)
+    conversation = str((await load_saved_reply(reply)).conversation_id)
     await tab.ask("And now?", conversation=conversation)
     await tab.until_ended()
-    await tab.ask("And now?", conversation=conversation, model=f"{connected.pk}/another")
+    await tab.ask("And now?", conversation=conversation, model=f"{saved_upstream.pk}/another")
     await tab.until_ended()
     _, again, next_prompt, another = (request.body for request in upstream.chat_requests)
     for body, is_same in ((again, True), (next_prompt, True), (another, False)):
-        _, asked, result, *_ = body["messages"]
-        [sent] = asked["tool_calls"]
-        assert sent.get("extra_content") == (SIGNED if is_same else None)
-        assert asked.get("thinking_blocks") == ([thought | {"signature": "s"}] if is_same else None)
-        assert result["tool_call_id"] == sent["id"]
-        assert (sent["id"] == long) is is_same
-        assert is_same or len(sent["id"]) <= 40
+        _, call_message, result, *_ = body["messages"]
+        [sent_call] = call_message["tool_calls"]
+        assert sent_call.get("extra_content") == (SIGNED if is_same else None)
+        assert call_message.get("thinking_blocks") == (
+            [thought | {"signature": "s"}] if is_same else None
+        )
+        assert result["tool_call_id"] == sent_call["id"]
+        assert (sent_call["id"] == long) is is_same
+        assert is_same or len(sent_call["id"]) <= 40
 
 
 @pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
 async def test_reasoning_is_repeated_with_its_calls_in_its_original_field(
-    tab: Tab, upstream: FakeUpstream, connected: Upstream, name: str
+    tab: Tab, upstream: FakeUpstream, saved_upstream: Upstream, name: str
 ) -> None:
     upstream.models.append("another")
     upstream.script(
@@ -176,12 +178,12 @@ async def test_reasoning_is_repeated_with_its_calls_in_its_original_field(
     upstream.script(choice({name: "Hm."}), delta("Still noon."), finish(), done())
     reply = await tab.ask("What time is it?")
     await tab.until_ended()
-    conversation = str((await saved(reply)).conversation_id)
-    for model in ("", "", f"{connected.pk}/another"):
+    conversation = str((await load_saved_reply(reply)).conversation_id)
+    for model in ("", "", f"{saved_upstream.pk}/another"):
         chosen = {"model": model} if model else {}
         await tab.ask("And now?", conversation=conversation, **chosen)
         await tab.until_ended()
-    sent = [
+    sent_messages = [
         [
             message.get(name)
             for message in request.body["messages"]
@@ -191,7 +193,7 @@ async def test_reasoning_is_repeated_with_its_calls_in_its_original_field(
     ]
     # An answer without calls is sent without reasoning; another model is sent none at all.
     looped = ["Tokyo, so ask.", "Noon, then."]
-    assert sent == [[], looped[:1], looped, [*looped, None], [None] * 4]
+    assert sent_messages == [[], looped[:1], looped, [*looped, None], [None] * 4]
 
 
 @pytest.mark.parametrize(
@@ -202,23 +204,23 @@ async def test_reasoning_is_repeated_with_its_calls_in_its_original_field(
     ],
 )
 async def test_a_model_that_wants_reasoning_with_each_call_gets_it_with_those_of_others(
-    tab: Tab, upstream: FakeUpstream, connected: Upstream, sentence: str
+    tab: Tab, upstream: FakeUpstream, saved_upstream: Upstream, sentence: str
 ) -> None:
     upstream.models.append("thinker")
     upstream.script(role(), call(CLOCK, "{}"), finish("tool_calls"), done())
     upstream.script(*answer("It is noon."))
     reply = await tab.ask("What time is it?")
     await tab.until_ended()
-    chat = {"conversation": str((await saved(reply)).conversation_id)}
+    chat = {"conversation": str((await load_saved_reply(reply)).conversation_id)}
     upstream.fail(400, {"error": {"message": sentence}})
     for model in ("thinker", "thinker", MODEL):
         upstream.script(*answer("Still noon."))
-        reply = await tab.ask("And now?", **chat, model=f"{connected.pk}/{model}")
+        reply = await tab.ask("And now?", **chat, model=f"{saved_upstream.pk}/{model}")
         await tab.until_ended()
-        assert (await saved(reply)).content == "Still noon."
-    sent = [request.body["messages"][1] for request in upstream.chat_requests[2:]]
-    assert [message.get("reasoning_content") for message in sent] == [None, "", "", None]
-    assert all(message["tool_calls"] for message in sent)
+        assert (await load_saved_reply(reply)).content == "Still noon."
+    sent_messages = [request.body["messages"][1] for request in upstream.chat_requests[2:]]
+    assert [message.get("reasoning_content") for message in sent_messages] == [None, "", "", None]
+    assert all(message["tool_calls"] for message in sent_messages)
 
 
 async def test_reasoning_in_tags_is_not_repeated(tab: Tab, upstream: FakeUpstream) -> None:
@@ -237,7 +239,7 @@ async def test_tool_calls_that_all_have_index_0_each_run(tab: Tab, upstream: Fak
     upstream.script(choice({"tool_calls": calls}), finish("tool_calls"), done())
     reply = await tab.ask()
     await tab.until_ended()
-    assert (await saved(reply)).ending == "complete"
+    assert (await load_saved_reply(reply)).ending == "complete"
     results = upstream.chat_requests[1].body["messages"][-2:]
     assert [result["tool_call_id"] for result in results] == ["a", "b"]
     assert "UTC" in results[0]["content"]
@@ -250,7 +252,7 @@ async def test_a_model_that_refuses_tools_is_asked_again_without_them(
     upstream.fail(400, {"error": {"message": "this model does not support tools"}})
     reply = await tab.ask()
     await tab.until_ended()
-    assert (await saved(reply)).ending == "complete"
+    assert (await load_saved_reply(reply)).ending == "complete"
     assert ["tools" in request.body for request in upstream.chat_requests] == [True, False]
 
 
@@ -264,14 +266,14 @@ async def test_a_tool_of_a_server_runs_only_if_the_person_allows_it(
     reply = await tab.ask()
     question = await tab.until('data-state="asking"')
     assert ">Allow<" in question
-    conversation = str((await saved(reply)).conversation_id)
+    conversation = str((await load_saved_reply(reply)).conversation_id)
     other = {"allow": "deny", "deny": "allow"}[decision]
     call_of_it = {"conversation": conversation, "round": 0, "call": 0}
     await tab.send(action=other, **call_of_it | {"round": 1})
     await tab.send(action=other, **call_of_it, reply=str(uuid4()))
     await tab.send(action=decision, **call_of_it, reply=str(reply))
     await tab.until_ended()
-    (run,) = (await saved(reply)).earlier_rounds[0]["tool_runs"]
+    (run,) = (await load_saved_reply(reply)).earlier_rounds[0]["tool_runs"]
     assert run["state"] == state
     frame = upstream.chat_requests[1].body["messages"][-1]["content"]
     assert ("hello" in frame) == (decision == "allow")
@@ -288,12 +290,12 @@ async def test_a_tool_that_is_always_allowed_in_a_chat_runs_there_without_a_ques
     await tab.send(**json.loads(button.attributes["hx-vals"]))
     await tab.until_ended()
     upstream.script(*calls)
-    conversation = (await saved(first)).conversation_id
+    conversation = (await load_saved_reply(first)).conversation_id
     tab.frames.clear()
     second = await tab.ask("Again", conversation=str(conversation), parent=str(first))
     await tab.until_ended()
     for reply in (first, second):
-        (run,) = (await saved(reply)).earlier_rounds[0]["tool_runs"]
+        (run,) = (await load_saved_reply(reply)).earlier_rounds[0]["tool_runs"]
         assert (run["state"], "definition" in run) == ("done", False)
     assert not any('data-state="asking"' in frame for frame in tab.frames)
     await ToolServer.objects.aupdate(always_asks=True)
@@ -308,14 +310,14 @@ async def test_bob_cannot_allow_a_call_of_alices(
     upstream.script(role(), call("workshop__echo", '{"text": "x"}'), finish("tool_calls"), done())
     reply = await tab.ask()
     await tab.until('data-state="asking"')
-    conversation = str((await saved(reply)).conversation_id)
+    conversation = str((await load_saved_reply(reply)).conversation_id)
     async with Tab(bobs) as bobs_tab:
         await bobs_tab.send(action="allow", conversation=conversation, round=0, call=0)
         await bobs_tab.send(action="nonsense")
         await bobs_tab.until("Reload")
     await tab.send(action="deny", conversation=conversation, round=0, call=0)
     await tab.until_ended()
-    (run,) = (await saved(reply)).earlier_rounds[0]["tool_runs"]
+    (run,) = (await load_saved_reply(reply)).earlier_rounds[0]["tool_runs"]
     assert run["state"] == "denied"
 
 
@@ -325,10 +327,10 @@ async def test_stop_cancels_a_tool_that_waits_for_permission(
     upstream.script(role(), call("workshop__echo", '{"text": "x"}'), finish("tool_calls"), done())
     reply = await tab.ask()
     await tab.until('data-state="asking"')
-    conversation = str((await saved(reply)).conversation_id)
+    conversation = str((await load_saved_reply(reply)).conversation_id)
     await tab.send(action="stop", conversation=conversation)
     await tab.until_ended()
-    message = await saved(reply)
+    message = await load_saved_reply(reply)
     assert message.ending == "stopped"
     assert message.tool_runs[0]["state"] == "cancelled"
     assert len(upstream.chat_requests) == 1

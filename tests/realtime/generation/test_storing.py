@@ -5,11 +5,11 @@ import threading
 import pytest
 
 from chatapp.realtime.generation import storing
-from chatapp.realtime.generation.storing import stored
+from chatapp.realtime.generation.storing import run_in_write_thread
 
 
 async def test_the_result_of_the_write_is_returned(db: None) -> None:
-    assert await stored(lambda: 7) == 7
+    assert await run_in_write_thread(lambda: 7) == 7
 
 
 async def test_the_writes_exception_is_raised(db: None) -> None:
@@ -17,7 +17,7 @@ async def test_the_writes_exception_is_raised(db: None) -> None:
         raise ArithmeticError
 
     with pytest.raises(ArithmeticError):
-        await stored(fail)
+        await run_in_write_thread(fail)
 
 
 @pytest.mark.parametrize("is_slow", [True, False])
@@ -34,11 +34,11 @@ async def test_a_delay_is_announced_once_and_the_write_goes_on(
         monkeypatch.setattr(storing, "NOTICE_SECONDS", 0.01)
     else:
         may_end.set()
-    assert await stored(lambda: may_end.wait(10), notify)
+    assert await run_in_write_thread(lambda: may_end.wait(10), notify)
     assert notices == ([True] if is_slow else [])
 
 
 async def test_all_writes_run_in_one_thread(db: None) -> None:
-    names = {await stored(lambda: threading.current_thread().name) for _ in range(3)}
+    names = {await run_in_write_thread(lambda: threading.current_thread().name) for _ in range(3)}
     assert len(names) == 1
     assert threading.current_thread().name not in names

@@ -17,8 +17,8 @@ from chatapp.realtime.generation import tool_images
 from chatapp.realtime.generation.tool_images import ToolImages
 from chatapp.tools import ToolImage
 from chatapp.upstream.wire.images import MAX_IMAGES
-from tests.documents.files import opened
-from tests.realtime.generation.replies import call, saved
+from tests.documents.files import open_image
+from tests.realtime.generation.replies import call, load_saved_reply
 from tests.support.fake_upstream import MODEL, FakeUpstream, answer, done, finish, role
 from tests.support.pictures import png
 from tests.support.tab import Tab
@@ -29,7 +29,7 @@ NO_IMAGE = "[Image 3 was left out: it is not an image that can be read.]"
 
 
 @pytest.fixture(autouse=True)
-def allowed(workshop: ToolServer) -> None:
+def unasked_tools(workshop: ToolServer) -> None:
     """The tools run without a question."""
     workshop.asks_first = False
     workshop.save()
@@ -41,70 +41,72 @@ def draws(upstream: FakeUpstream, count: int = 2) -> None:
     upstream.script(role(), drawing, finish("tool_calls"), done())
 
 
-async def drawn(tab: Tab, upstream: FakeUpstream, count: int = 2) -> Message:
+async def draw_images(tab: Tab, upstream: FakeUpstream, count: int = 2) -> Message:
     draws(upstream, count)
     upstream.script(*answer("Two lines."))
     reply = await tab.ask("Draw")
     await tab.until_ended()
-    return await saved(reply)
+    return await load_saved_reply(reply)
 
 
-def sent(upstream: FakeUpstream, number: int) -> list[Any]:
+def get_messages(upstream: FakeUpstream, number: int) -> list[Any]:
     messages: list[Any] = upstream.chat_requests[number].body["messages"]
     return messages
 
 
 async def test_they_are_stored_and_sent_to_the_model(tab: Tab, upstream: FakeUpstream) -> None:
-    message = await drawn(tab, upstream)
+    message = await draw_images(tab, upstream)
     [round] = message.earlier_rounds
     [stored_run] = round["tool_runs"]
     assert "images" not in stored_run  # which a process of the previous version could not read
     [run] = message.rounds[0].tool_runs
-    assert [one.position for one in run.images] == [FIRST_OF_TOOLS, FIRST_OF_TOOLS + 1]
+    assert [image.position for image in run.images] == [FIRST_OF_TOOLS, FIRST_OF_TOOLS + 1]
     assert run.result.split("\n\n")[-2:] == ["[Image 3]", NO_IMAGE]
     assert message.extras.tool_image_count == 2
-    _, _, result, follows, images = sent(upstream, 1)
+    _, _, result, follows, images = get_messages(upstream, 1)
     assert result["role"] == "tool"
     assert follows["role"] == "assistant"
     assert images["role"] == "user"
     text, *parts = images["content"]
     assert text["text"] == "The tool workshop__draw returned:"
     data = [b64decode(part["image_url"]["url"].partition(",")[2]) for part in parts]
-    assert [opened(one).size[0] for one in data] == [1568] * 2  # as attached images are
-    stored = [one async for one in ReplyImage.objects.select_related("file").order_by("position")]
-    assert [opened(one.read()).size for one in stored] == [(2048, 20), (2048, 21)]
+    assert [open_image(image).size[0] for image in data] == [1568] * 2  # as attached images are
+    stored_images = [
+        image async for image in ReplyImage.objects.select_related("file").order_by("position")
+    ]
+    assert [open_image(image.read()).size for image in stored_images] == [(2048, 20), (2048, 21)]
 
 
 async def test_the_next_prompt_sends_them_again(tab: Tab, upstream: FakeUpstream) -> None:
-    message = await drawn(tab, upstream)
+    message = await draw_images(tab, upstream)
     upstream.script(*answer("Yes."))
     await tab.ask("Sure?", conversation=str(message.conversation_id))
     await tab.until_ended()
-    assert sent(upstream, 2)[1:5] == sent(upstream, 1)[1:]
-    roles = [one["role"] for one in sent(upstream, 2)]
+    assert get_messages(upstream, 2)[1:5] == get_messages(upstream, 1)[1:]
+    roles = [sent_message["role"] for sent_message in get_messages(upstream, 2)]
     assert roles == ["user", "assistant", "tool", "assistant", "user", "assistant", "user"]
 
 
 async def test_they_are_shown_while_the_reply_runs_and_after_a_reload(
     tab: Tab, upstream: FakeUpstream, alices: Client
 ) -> None:
-    message = await drawn(tab, upstream)
+    message = await draw_images(tab, upstream)
     address = reverse("reply-image", args=[message.pk, FIRST_OF_TOOLS])
     page = await sync_to_async(lambda: alices.get(f"/c/{message.conversation_id}/"))()
     assert address in page.content.decode()
     assert address in unescape("".join(tab.frames))
     response = await sync_to_async(lambda: alices.get(address))()
     assert response.status_code == 200
-    assert opened(response.content).size == (2048, 20)
+    assert open_image(response.content).size == (2048, 20)
 
 
 async def test_a_model_that_takes_no_images_reads_that_they_were_left_out(
-    tab: Tab, upstream: FakeUpstream, connected: Upstream
+    tab: Tab, upstream: FakeUpstream, saved_upstream: Upstream
 ) -> None:
-    connected.model_images = {MODEL: False}
-    await connected.asave()
-    await drawn(tab, upstream)
-    left_out = sent(upstream, 1)[-1]["content"]
+    saved_upstream.model_images = {MODEL: False}
+    await saved_upstream.asave()
+    await draw_images(tab, upstream)
+    left_out = get_messages(upstream, 1)[-1]["content"]
     assert str(left_out).count("this model takes no images") == 2
 
 
@@ -117,16 +119,16 @@ async def test_a_model_that_refuses_them_is_asked_again_without(
     upstream.script(*answer("Two lines."))
     reply = await tab.ask("Draw")
     await tab.until_ended()
-    assert (await saved(reply)).content == "Two lines."
-    assert "image_url" in str(sent(upstream, 1))
-    assert "image_url" not in str(sent(upstream, 2))
+    assert (await load_saved_reply(reply)).content == "Two lines."
+    assert "image_url" in str(get_messages(upstream, 1))
+    assert "image_url" not in str(get_messages(upstream, 2))
 
 
 async def test_their_number_and_bytes_are_bounded(
     tab: Tab, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tool_images, "MAX_IMAGES", 1)
-    message = await drawn(tab, upstream, 3)
+    message = await draw_images(tab, upstream, 3)
     result = message.earlier_rounds[0]["tool_runs"][0]["result"]
     assert result.endswith(
         "\n\n[Images 2 to 4 were left out: a reply has 16 images of tools at most.]"
@@ -134,15 +136,15 @@ async def test_their_number_and_bytes_are_bounded(
     assert message.extras.tool_image_count == 1
     monkeypatch.setattr(tool_images, "MAX_IMAGES", 16)
     monkeypatch.setattr(tool_images, "MAX_IMAGES_BYTES", 10)
-    again = await drawn(tab, upstream)
+    again = await draw_images(tab, upstream)
     assert again.extras.tool_image_count == 0
     assert "bytes at most" in again.earlier_rounds[0]["tool_runs"][0]["result"]
 
 
 async def test_many_images_that_are_left_out_have_one_note(alice: User) -> None:
     images = [ToolImage(number, "") for number in range(1, 1001)]
-    kept, notes = await ToolImages(uuid4(), alice.pk).keep(images)
-    assert not kept
+    run_images, notes = await ToolImages(uuid4(), alice.pk).keep(images)
+    assert not run_images
     assert len(notes) == MAX_IMAGES + 1
     assert notes[-1].startswith("[Images 17 to 1000 were left out: ")
 
@@ -154,8 +156,8 @@ def test_base64_may_have_line_breaks() -> None:
 
 
 async def test_they_are_deleted_with_the_chat(tab: Tab, upstream: FakeUpstream) -> None:
-    message = await drawn(tab, upstream)
-    names = [one.name async for one in StoredFile.objects.all()]
+    message = await draw_images(tab, upstream)
+    names = [file.name async for file in StoredFile.objects.all()]
     assert len(names) == 2
     await sync_to_async(_delete_for_good)(message)
     assert not await StoredFile.objects.aexists()
@@ -170,12 +172,12 @@ def _delete_for_good(message: Message) -> None:
 async def test_retention_deletes_them_and_the_model_reads_that(
     tab: Tab, upstream: FakeUpstream
 ) -> None:
-    message = await drawn(tab, upstream)
+    message = await draw_images(tab, upstream)
     await sync_to_async(_expire)(message.pk)
     upstream.script(*answer("Yes."))
     await tab.ask("Sure?", conversation=str(message.conversation_id))
     await tab.until_ended()
-    assert str(sent(upstream, 2)).count("deleted by the retention policy") == 2
+    assert str(get_messages(upstream, 2)).count("deleted by the retention policy") == 2
 
 
 def _expire(pk: UUID) -> None:

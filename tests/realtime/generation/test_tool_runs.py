@@ -49,7 +49,7 @@ class Toolbox:
         return ToolResult("done")
 
 
-class Shown:
+class ShownRuns:
     """Records the states that were shown."""
 
     def __init__(self) -> None:
@@ -77,18 +77,18 @@ def call(name: str, **arguments: object) -> ToolCall:
     return ToolCall(0, "call", name, "", arguments)
 
 
-def runs_of(toolbox: Toolbox, shown: Shown, *calls: ToolCall) -> ToolRuns:
-    return ToolRuns(list(calls), shown.show, 1, toolbox.allows)  # type: ignore[arg-type]
+def build_runs(toolbox: Toolbox, shown_runs: ShownRuns, *calls: ToolCall) -> ToolRuns:
+    return ToolRuns(list(calls), shown_runs.show, 1, toolbox.allows)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("allowed", [True, False])
 async def test_a_tool_that_needs_permission_runs_only_with_it(
     toolbox: Toolbox, allowed: bool
 ) -> None:
-    shown = Shown()
-    runs = runs_of(toolbox, shown, call("delete", what=1))
+    shown_runs = ShownRuns()
+    runs = build_runs(toolbox, shown_runs, call("delete", what=1))
     finishing = asyncio.create_task(runs.finish())
-    await shown.until(0, RunState.ASKING)
+    await shown_runs.until(0, RunState.ASKING)
     assert (runs.runs[0].definition, runs.runs[0].title) == (Tool.definition, Tool.title)
     runs.decide(0, allowed)
     runs.decide(0, not allowed)  # only the first decision counts
@@ -102,16 +102,16 @@ async def test_a_tool_that_needs_permission_runs_only_with_it(
 
 async def test_a_tool_that_is_always_allowed_runs_without_a_question(toolbox: Toolbox) -> None:
     toolbox.always_allowed = {"delete"}
-    runs = runs_of(toolbox, Shown(), call("delete", what=1))
+    runs = build_runs(toolbox, ShownRuns(), call("delete", what=1))
     await runs.finish()
     assert toolbox.called == [{"what": 1}]
 
 
 async def test_a_tool_of_a_server_that_always_asks_is_asked_about(toolbox: Toolbox) -> None:
-    toolbox.always_allowed, toolbox.always_asks, shown = {"delete"}, True, Shown()
-    runs = runs_of(toolbox, shown, call("delete"))
+    toolbox.always_allowed, toolbox.always_asks, shown_runs = {"delete"}, True, ShownRuns()
+    runs = build_runs(toolbox, shown_runs, call("delete"))
     finishing = asyncio.create_task(runs.finish())
-    await shown.until(0, RunState.ASKING)
+    await shown_runs.until(0, RunState.ASKING)
     assert runs.runs[0].definition == ""
     runs.decide(0, False)
     await finishing
@@ -119,14 +119,14 @@ async def test_a_tool_of_a_server_that_always_asks_is_asked_about(toolbox: Toolb
 
 
 async def test_always_allowing_a_tool_answers_for_its_other_calls(toolbox: Toolbox) -> None:
-    shown = Shown()
-    runs = runs_of(toolbox, shown, call("delete"), call("delete"), call("create"))
+    shown_runs = ShownRuns()
+    runs = build_runs(toolbox, shown_runs, call("delete"), call("delete"), call("create"))
     finishing = asyncio.create_task(runs.finish())
     for index in range(3):
-        await shown.until(index, RunState.ASKING)
+        await shown_runs.until(index, RunState.ASKING)
     runs.decide(1, True, always=True)
-    await shown.until(0, RunState.DONE)
-    await shown.until(1, RunState.DONE)
+    await shown_runs.until(0, RunState.DONE)
+    await shown_runs.until(1, RunState.DONE)
     assert runs.runs[2].state is RunState.ASKING
     runs.decide(2, False)
     await finishing
@@ -136,7 +136,7 @@ async def test_a_tool_listed_a_moment_later_does_not_run_without_permission(
     toolbox: Toolbox,
 ) -> None:
     toolbox.is_listed = False
-    runs = runs_of(toolbox, Shown(), call("delete", what=1))
+    runs = build_runs(toolbox, ShownRuns(), call("delete", what=1))
     await runs.finish()
     assert runs.runs[0].state is RunState.FAILED
     assert toolbox.called == []
@@ -144,7 +144,7 @@ async def test_a_tool_listed_a_moment_later_does_not_run_without_permission(
 
 async def test_arguments_that_are_no_object_are_reported_to_the_model(toolbox: Toolbox) -> None:
     invalid = ToolCall(0, "call", "delete", "[1", problem="an end is missing")
-    runs = runs_of(toolbox, Shown(), invalid)
+    runs = build_runs(toolbox, ShownRuns(), invalid)
     await runs.finish()
     assert runs.runs[0].state is RunState.FAILED
     assert "not a JSON object: an end is missing." in runs.runs[0].result
@@ -152,10 +152,10 @@ async def test_arguments_that_are_no_object_are_reported_to_the_model(toolbox: T
 
 
 async def test_a_call_waiting_for_permission_does_not_block_others(toolbox: Toolbox) -> None:
-    shown = Shown()
-    runs = runs_of(toolbox, shown, call("delete"), call("unknown"))
+    shown_runs = ShownRuns()
+    runs = build_runs(toolbox, shown_runs, call("delete"), call("unknown"))
     finishing = asyncio.create_task(runs.finish())
-    await shown.until(1, RunState.FAILED)
+    await shown_runs.until(1, RunState.FAILED)
     assert not finishing.done()
     assert runs.runs[1].result == "There is no tool named 'unknown'."
     finishing.cancel()
@@ -164,26 +164,26 @@ async def test_a_call_waiting_for_permission_does_not_block_others(toolbox: Tool
 
 
 async def test_progress_is_shown_in_the_line_of_the_call(toolbox: Toolbox) -> None:
-    toolbox.always_allowed, shown = {"search"}, Shown()
+    toolbox.always_allowed, shown_runs = {"search"}, ShownRuns()
     toolbox.progress = [Progress(3, 10), Progress(4, 10, "Reading  page 4\n")]
-    runs = runs_of(toolbox, shown, call("search"))
+    runs = build_runs(toolbox, shown_runs, call("search"))
     finishing = asyncio.create_task(runs.finish())
     async with asyncio.timeout(10):
-        while "3 of 10" not in shown.words:  # noqa: ASYNC110 - waits for turns of the loop
+        while "3 of 10" not in shown_runs.words:  # noqa: ASYNC110 - waits for turns of the loop
             await asyncio.sleep(0)
     toolbox.goes_on.set()
     await finishing
-    assert shown.words[-1] == "done"
+    assert shown_runs.words[-1] == "done"
     assert "progress" not in runs.runs[0].as_record()
 
 
 async def test_many_reports_are_shown_seldom(toolbox: Toolbox) -> None:
-    toolbox.always_allowed, shown = {"search"}, Shown()
+    toolbox.always_allowed, shown_runs = {"search"}, ShownRuns()
     toolbox.progress = [Progress(number) for number in range(10_000)]
     toolbox.goes_on.set()
-    await runs_of(toolbox, shown, call("search")).finish()
-    assert len(shown.words) < 20
-    assert shown.words[-1] == "done"
+    await build_runs(toolbox, shown_runs, call("search")).finish()
+    assert len(shown_runs.words) < 20
+    assert shown_runs.words[-1] == "done"
 
 
 @pytest.mark.parametrize(

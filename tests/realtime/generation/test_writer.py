@@ -11,7 +11,7 @@ from django.test import Client
 from chatapp.logs import configuration
 from chatapp.models import Conversation, Message, ReplyImage, Upstream, Usage
 from chatapp.realtime.generation import retries
-from tests.realtime.generation.replies import call, saved
+from tests.realtime.generation.replies import call, load_saved_reply
 from tests.support.fake_upstream import (
     MODEL,
     Close,
@@ -29,7 +29,7 @@ from tests.support.fake_upstream import (
     role,
     usage,
 )
-from tests.support.reviewer import opened
+from tests.support.reviewer import open_for_review
 from tests.support.tab import Tab
 
 pytestmark = pytest.mark.django_db
@@ -50,7 +50,7 @@ async def test_a_temporary_failure_is_retried_and_announced(
     assert "server failed. Trying again" in await tab.until("try 2")
     assert "rate-limited. Trying again" in await tab.until("try 3")
     await tab.until_ended()
-    assert (await saved(reply)).ending == "complete"
+    assert (await load_saved_reply(reply)).ending == "complete"
     assert len(upstream.chat_requests) == 3
 
 
@@ -59,7 +59,7 @@ async def test_a_request_is_tried_three_times_at_most(tab: Tab, upstream: FakeUp
         upstream.fail(500, BUSY)
     reply = await tab.ask()
     await tab.until_ended()
-    assert (await saved(reply)).ending == "failed"
+    assert (await load_saved_reply(reply)).ending == "failed"
     assert len(upstream.chat_requests) == retries.TRIES
 
 
@@ -74,7 +74,7 @@ async def test_nothing_is_retried_once_something_arrived(tab: Tab, upstream: Fak
     upstream.script(role(), delta("Half"), chunk([], error=None), b"data: {bad\n\n")
     reply = await tab.ask()
     await tab.until_ended()
-    message = await saved(reply)
+    message = await load_saved_reply(reply)
     assert (message.ending, message.content) == ("failed", "Half")
     assert len(upstream.chat_requests) == 1
 
@@ -83,15 +83,15 @@ async def test_stop_ends_the_wait_between_tries(tab: Tab, upstream: FakeUpstream
     upstream.fail(429, BUSY, {"retry-after": "50"})
     reply = await tab.ask()
     await tab.until("try 2")
-    conversation = str((await saved(reply)).conversation_id)
+    conversation = str((await load_saved_reply(reply)).conversation_id)
     await tab.send(action="stop", conversation=conversation)
     await tab.until_ended()
-    assert (await saved(reply)).ending == "stopped"
+    assert (await load_saved_reply(reply)).ending == "stopped"
     assert len(upstream.chat_requests) == 1
 
 
 async def test_a_refusal_of_the_usage_option_is_retried_without_it_and_remembered(
-    tab: Tab, upstream: FakeUpstream, connected: Upstream
+    tab: Tab, upstream: FakeUpstream, saved_upstream: Upstream
 ) -> None:
     upstream.fail(400, {"error": {"message": "unknown field: stream_options"}})
     await tab.ask()
@@ -99,8 +99,8 @@ async def test_a_refusal_of_the_usage_option_is_retried_without_it_and_remembere
     first, second = upstream.chat_requests
     assert first.body["stream_options"] == {"include_usage": True}
     assert "stream_options" not in second.body
-    await connected.arefresh_from_db()
-    assert not connected.takes_usage_option
+    await saved_upstream.arefresh_from_db()
+    assert not saved_upstream.takes_usage_option
     conversation = await Conversation.objects.aget()
     await tab.ask("Again", conversation=str(conversation.pk))
     await tab.until_ended()
@@ -111,11 +111,11 @@ async def test_a_refusal_of_the_usage_option_is_retried_without_it_and_remembere
 
 
 async def test_an_administrators_parameters_and_dialect_are_in_the_request(
-    tab: Tab, upstream: FakeUpstream, connected: Upstream
+    tab: Tab, upstream: FakeUpstream, saved_upstream: Upstream
 ) -> None:
-    connected.parameters = {"temperature": 0.2}
-    connected.dialect = "opentoken"
-    await connected.asave()
+    saved_upstream.parameters = {"temperature": 0.2}
+    saved_upstream.dialect = "opentoken"
+    await saved_upstream.asave()
     await tab.ask()
     await tab.until_ended()
     body = upstream.chat_requests[0].body
@@ -124,24 +124,24 @@ async def test_an_administrators_parameters_and_dialect_are_in_the_request(
 
 
 async def test_the_clock_tool_is_not_sent_if_it_is_switched_off(
-    tab: Tab, upstream: FakeUpstream, connected: Upstream
+    tab: Tab, upstream: FakeUpstream, saved_upstream: Upstream
 ) -> None:
-    connected.offers_clock = False
-    await connected.asave()
+    saved_upstream.offers_clock = False
+    await saved_upstream.asave()
     await tab.ask()
     await tab.until_ended()
     assert "tools" not in upstream.chat_requests[0].body
 
 
 async def test_no_tools_are_sent_if_they_are_switched_off(
-    tab: Tab, upstream: FakeUpstream, connected: Upstream
+    tab: Tab, upstream: FakeUpstream, saved_upstream: Upstream
 ) -> None:
-    connected.offers_clock, connected.offers_tools = True, True
-    await connected.asave()
+    saved_upstream.offers_clock, saved_upstream.offers_tools = True, True
+    await saved_upstream.asave()
     await tab.ask()
     await tab.until_ended()
-    connected.offers_tools = False
-    await connected.asave()
+    saved_upstream.offers_tools = False
+    await saved_upstream.asave()
     await tab.ask()
     await tab.until_ended()
     assert ["tools" in request.body for request in upstream.chat_requests] == [True, False]
@@ -172,7 +172,7 @@ async def test_late_usage_is_waited_for(tab: Tab, upstream: FakeUpstream) -> Non
     await tab.until("It is.")
     pause.release()
     await tab.until_ended()
-    message = await saved(reply)
+    message = await load_saved_reply(reply)
     assert (message.ending, message.usage.provenance) == ("complete", "reported")
 
 
@@ -182,10 +182,10 @@ async def test_stop_ends_the_wait_for_usage_and_the_reply_is_whole(
     upstream.script(role(), delta("It is."), finish(), Stall())
     reply = await tab.ask()
     await tab.until("It is.")
-    conversation = str((await saved(reply)).conversation_id)
+    conversation = str((await load_saved_reply(reply)).conversation_id)
     await tab.send(action="stop", conversation=conversation)
     await tab.until_ended()
-    message = await saved(reply)
+    message = await load_saved_reply(reply)
     assert (message.ending, message.usage.provenance) == ("complete", "estimated")
 
 
@@ -193,21 +193,21 @@ async def test_stop_ends_the_wait_for_usage_and_the_reply_is_whole(
 
 
 async def test_each_choice_is_a_sibling_that_can_be_stepped_to(
-    tab: Tab, alices: Client, upstream: FakeUpstream, connected: Upstream
+    tab: Tab, alices: Client, upstream: FakeUpstream, saved_upstream: Upstream
 ) -> None:
-    connected.parameters = {"n": 2}
-    await connected.asave()
+    saved_upstream.parameters = {"n": 2}
+    await saved_upstream.asave()
 
-    def said(index: int, text: str) -> bytes:
+    def delta(index: int, text: str) -> bytes:
         return chunk([{"index": index, "delta": {"content": text}, "finish_reason": None}])
 
-    def ended(index: int) -> bytes:
+    def ending(index: int) -> bytes:
         return chunk([{"index": index, "delta": {}, "finish_reason": "stop"}])
 
-    upstream.script(said(0, "Heads."), said(1, "Tails."), ended(0), ended(1), usage(), done())
+    upstream.script(delta(0, "Heads."), delta(1, "Tails."), ending(0), ending(1), usage(), done())
     reply = await tab.ask()
     assert "1 / 2" in await tab.until_ended()
-    first = await saved(reply)
+    first = await load_saved_reply(reply)
     second = await Message.objects.aget(choice=1)
     assert (first.content, second.content) == ("Heads.", "Tails.")
     assert (second.parent_id, second.ending) == (first.parent_id, "complete")
@@ -249,9 +249,9 @@ async def test_moderation_is_shown_and_flagged_for_administrators(
     upstream.script(*answer("Hm.")[:-1], chunk([], moderation={"input": verdict}), done())
     reply = await tab.ask()
     assert "flagged this exchange: violence" in await tab.until_ended()
-    message = await saved(reply)
+    message = await load_saved_reply(reply)
     assert message.is_flagged
-    page = await database_sync_to_async(opened)(olives, message.conversation_id)
+    page = await database_sync_to_async(open_for_review)(olives, message.conversation_id)
     assert "violence" in page.content.decode()
 
 
@@ -267,7 +267,7 @@ async def test_a_closing_tag_without_an_opening_one_makes_the_text_before_it_rea
     pause.release()
     assert 'data-region="reasoning"' in await tab.until("Let me see.")
     await tab.until_ended()
-    message = await saved(reply)
+    message = await load_saved_reply(reply)
     assert (message.reasoning, message.content) == ("Let me see.", "Yes.")
 
 
@@ -276,37 +276,37 @@ async def test_a_refusal_is_a_region_and_an_ending(tab: Tab, upstream: FakeUpstr
     reply = await tab.ask()
     assert "declined to answer" in await tab.until_ended()
     assert 'data-region="refusal"' in "".join(tab.frames)
-    assert (await saved(reply)).ending == "refused"
+    assert (await load_saved_reply(reply)).ending == "refused"
 
 
 async def test_an_upstream_that_is_silent_for_too_long_times_out(
-    tab: Tab, upstream: FakeUpstream, connected: Upstream
+    tab: Tab, upstream: FakeUpstream, saved_upstream: Upstream
 ) -> None:
-    connected.silence_seconds = 1
-    await connected.asave()
+    saved_upstream.silence_seconds = 1
+    await saved_upstream.asave()
     upstream.script(role(), delta("Half"), Stall())
     reply = await tab.ask()
     assert "stopped responding" in await tab.until_ended()
-    message = await saved(reply)
+    message = await load_saved_reply(reply)
     assert (message.ending, message.content) == ("timed_out", "Half")
 
 
 async def test_a_stopped_reply_is_read_on_for_its_usage_if_so_configured(
-    tab: Tab, upstream: FakeUpstream, connected: Upstream
+    tab: Tab, upstream: FakeUpstream, saved_upstream: Upstream
 ) -> None:
-    connected.drains_stopped = True
-    await connected.asave()
+    saved_upstream.drains_stopped = True
+    await saved_upstream.asave()
     pause = Pause()
     upstream.script(role(), delta("Half"), pause, delta(" unread"), finish(), usage(7, 9), done())
     reply = await tab.ask()
     await tab.until("Half")
-    conversation = str((await saved(reply)).conversation_id)
+    conversation = str((await load_saved_reply(reply)).conversation_id)
     await tab.send(action="stop", conversation=conversation)
     await tab.send(action="nonsense", prompt=str(uuid4()))
     await tab.until("Reload")  # so the stop before it has been handled
     pause.release()
     await tab.until_ended()
-    message = await saved(reply)
+    message = await load_saved_reply(reply)
     assert (message.ending, message.content) == ("stopped", "Half")
     assert message.usage.provenance == Usage.Provenance.REPORTED
     assert message.usage.completion_tokens == 9
@@ -336,7 +336,7 @@ async def test_a_partial_answer_is_never_shown_as_complete(
     upstream.script(*steps)
     reply = await tab.ask()
     assert sentence in await tab.until_ended()
-    message = await saved(reply)
+    message = await load_saved_reply(reply)
     assert message.ending == ending
     page = await database_sync_to_async(alices.get)(f"/c/{message.conversation_id}/")
     assert sentence in page.content.decode()
@@ -348,7 +348,7 @@ async def test_a_failure_is_logged_without_any_text_of_the_chat(
     upstream.fail(400, {"error": {"message": "bad: Tell me a secret"}})
     await tab.ask("Tell me a secret")
     await tab.until_ended()
-    [record] = [one for one in caplog.records if one.message == "An upstream failed"]
+    [record] = [entry for entry in caplog.records if entry.message == "An upstream failed"]
     formatter = dict(configuration(for_people=False)["formatters"]["line"])
     line = json.loads(formatter.pop("()")(**formatter).format(record))
     assert line["model"] == MODEL
@@ -371,17 +371,19 @@ async def test_sources_images_and_sound_are_shown_and_kept_under_the_answer(
 ) -> None:
     url = f"data:image/png;base64,{base64.b64encode(PIXEL).decode()}"
     svg = f"data:image/svg+xml;base64,{base64.b64encode(b'<svg/>').decode()}"
-    images = [{"image_url": {"url": one}} for one in (url, svg, "https://tracker.example/1.png")]
+    images = [
+        {"image_url": {"url": address}} for address in (url, svg, "https://tracker.example/1.png")
+    ]
     upstream.script(
         *(role(), choice({"audio": {"transcript": "Here "}}), choice({"audio": {"data": "AAAA"}})),
         *(delta("it is."), choice({"images": images}), chunk([], **CITED), finish(), done()),
     )
     reply = await tab.ask()
     await tab.until_ended()
-    message = await saved(reply)
+    message = await load_saved_reply(reply)
     assert (message.content, message.ending) == ("Here it is.", "complete")
     own = await database_sync_to_async(alices.get)(f"/c/{message.conversation_id}/")
-    reviewed = await database_sync_to_async(opened)(olives, message.conversation_id)
+    reviewed = await database_sync_to_async(open_for_review)(olives, message.conversation_id)
     pages = [own.content.decode(), reviewed.content.decode()]
     image = f"/replies/{reply}/images/0/"
     for html in ("".join(tab.frames), *pages):
@@ -395,7 +397,7 @@ async def test_sources_images_and_sound_are_shown_and_kept_under_the_answer(
         assert "tracker.example" not in html
         assert "image (2), source" in html
     assert "3 pieces of the stream could not be read and were left out" in pages[0]
-    answers = [await database_sync_to_async(one.get)(image) for one in (alices, olives, bobs)]
+    answers = [await database_sync_to_async(client.get)(image) for client in (alices, olives, bobs)]
     assert [answer.status_code for answer in answers] == [200, 200, 404]
     assert answers[0].content == PIXEL
     assert answers[0]["Content-Type"] == "image/png"
@@ -411,15 +413,15 @@ async def test_content_of_an_earlier_round_is_kept_too(tab: Tab, upstream: FakeU
     upstream.script(chunk([], citations=["https://b.example/"]), delta("Noon."), finish(), done())
     reply = await tab.ask()
     await tab.until_ended()
-    urls = [source.url for source in (await saved(reply)).extras.sources]
+    urls = [source.url for source in (await load_saved_reply(reply)).extras.sources]
     assert urls == ["https://a.example/", "https://b.example/"]
 
 
 async def test_each_choice_has_its_own_images(
-    tab: Tab, upstream: FakeUpstream, connected: Upstream
+    tab: Tab, upstream: FakeUpstream, saved_upstream: Upstream
 ) -> None:
-    connected.parameters = {"n": 2}
-    await connected.asave()
+    saved_upstream.parameters = {"n": 2}
+    await saved_upstream.asave()
     url = f"data:image/png;base64,{base64.b64encode(PIXEL).decode()}"
     images = [{"image_url": {"url": url}}]
     upstream.script(

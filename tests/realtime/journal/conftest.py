@@ -26,10 +26,10 @@ class Writing:
     journal: Journal
     segment: Segment
 
-    def ask(self, choices: int = 1) -> None:
+    def send_request(self, choices: int = 1) -> None:
         self.segment.ask(PromptSize.of(History.of([{"role": "user", "content": "Why?"}])), choices)
 
-    def read(self, *events: Event) -> None:
+    def append_events(self, *events: Event) -> None:
         self.segment.append(events)
 
     def die(self) -> None:
@@ -46,7 +46,7 @@ class Writing:
     def folder(self) -> Path:
         return folder() / self.journal.process.hex
 
-    def saved(self) -> Message:
+    def load_message(self) -> Message:
         return Message.objects.select_related("usage").get(pk=self.message.pk)
 
 
@@ -59,7 +59,7 @@ def data_dir(tmp_path: Path, settings: Settings) -> Path:
 @pytest.fixture
 def begin(db: None, data_dir: Path) -> Iterator[Callable[[], Writing]]:
     """Return a function that starts a reply in a process of its own."""
-    begun: list[Writing] = []
+    writings: list[Writing] = []
     user = User.objects.create_user("carol")
     gateway = Upstream.objects.create(name="Gateway", base_url="http://gw/v1")
 
@@ -67,12 +67,12 @@ def begin(db: None, data_dir: Path) -> Iterator[Callable[[], Writing]]:
         conversation = Conversation.objects.create(user=user, title="Sky")
         journal = Journal(uuid4())
         _, reply = conversation.ask(uuid4(), "Why?", None, gateway, MODEL, journal.process)
-        begun.append(Writing(reply, journal, journal.open(reply.pk)))
-        return begun[-1]
+        writings.append(Writing(reply, journal, journal.open(reply.pk)))
+        return writings[-1]
 
     yield begin
-    for one in begun:
-        one.die()
+    for started_writing in writings:
+        started_writing.die()
 
 
 @pytest.fixture

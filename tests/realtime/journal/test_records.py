@@ -15,10 +15,10 @@ from chatapp.realtime.journal.records import (
     RequestSent,
     RoundEnded,
     ToolRunChanged,
-    events_of,
-    line,
-    line_of,
-    records,
+    decode_events,
+    encode_events,
+    encode_record,
+    read_records,
 )
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
 from chatapp.upstream.wire.estimates import PromptSize
@@ -52,24 +52,28 @@ FILE: list[Record] = [
 
 
 def events_in(data: bytes) -> list[Event]:
-    arrived = [record for record in records(data) if isinstance(record, EventsReceived)]
-    return [event for record in arrived for event in events_of(record)]
+    arrived = [record for record in read_records(data) if isinstance(record, EventsReceived)]
+    return [event for record in arrived for event in decode_events(record)]
 
 
 def test_records_survive_a_round_trip() -> None:
-    assert list(records(b"".join(map(line, FILE)))) == FILE
-    assert events_in(line_of(EVENTS)) == EVENTS
+    assert list(read_records(b"".join(map(encode_record, FILE)))) == FILE
+    assert events_in(encode_events(EVENTS)) == EVENTS
 
 
 def test_a_read_is_one_line_unless_it_holds_no_text() -> None:
-    assert line_of(EVENTS).count(b"\n") == 1
-    assert line_of([LogprobsDelta()]) == b""
+    assert encode_events(EVENTS).count(b"\n") == 1
+    assert encode_events([LogprobsDelta()]) == b""
     assert LogprobsDelta in LEFT_OUT
 
 
 @given(st.integers(0, 400))
 def test_a_file_torn_anywhere_is_read_up_to_the_tear(size: int) -> None:
-    whole = line_of([AnswerDelta("one")]) + line_of([AnswerDelta("two")]) + line_of([Finished("x")])
+    whole = (
+        encode_events([AnswerDelta("one")])
+        + encode_events([AnswerDelta("two")])
+        + encode_events([Finished("x")])
+    )
     read = events_in(whole[:size])
     assert read == events_in(whole)[: len(read)]
     assert len(read) == whole[:size].count(b"\n")
@@ -91,8 +95,8 @@ def test_a_file_torn_anywhere_is_read_up_to_the_tear(size: int) -> None:
     ],
 )
 def test_nothing_after_an_invalid_line_is_read(strange: bytes) -> None:
-    before = line_of([AnswerDelta("one")])
-    assert events_in(before + strange + line_of([AnswerDelta("two")])) == [AnswerDelta("one")]
+    before = encode_events([AnswerDelta("one")])
+    assert events_in(before + strange + encode_events([AnswerDelta("two")])) == [AnswerDelta("one")]
 
 
 @pytest.mark.parametrize(

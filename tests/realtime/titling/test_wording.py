@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatapp.realtime.titling.wording import MAX_LENGTH, messages_for, title_in
+from chatapp.realtime.titling.wording import MAX_LENGTH, build_messages, extract_title
 
 ANSWERS = [
     ("Blue skies", "Blue skies"),
@@ -38,22 +38,22 @@ ANSWERS = [
 
 @pytest.mark.parametrize(("answer", "title"), ANSWERS)
 def test_the_title_is_found_in_an_answer(answer: str, title: str) -> None:
-    assert title_in(answer) == title
+    assert extract_title(answer) == title
 
 
 def test_a_long_title_is_truncated() -> None:
-    assert title_in("sky " * 100) == ("sky " * 100)[: MAX_LENGTH - 1].rstrip() + "…"
+    assert extract_title("sky " * 100) == ("sky " * 100)[: MAX_LENGTH - 1].rstrip() + "…"
 
 
 @given(st.text(st.characters(codec="utf-8") | st.sampled_from("\n\r\u2028\x85\"*_#`'. ")))
 def test_any_answer_gives_at_most_one_short_line(answer: str) -> None:
-    title = title_in(answer)
+    title = extract_title(answer)
     assert len(title) <= MAX_LENGTH
     assert len(title.splitlines()) <= 1
-    assert all(one.isprintable() or one in "\u200c\u200d" for one in title)
+    assert all(character.isprintable() or character in "\u200c\u200d" for character in title)
     assert title == title.strip()
 
 
 def test_only_the_beginnings_are_sent() -> None:
-    [message] = messages_for("p" * 5000, "a" * 5000)
+    [message] = build_messages("p" * 5000, "a" * 5000)
     assert 2000 < len(str(message["content"])) < 2500

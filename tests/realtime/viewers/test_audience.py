@@ -1,4 +1,4 @@
-"""Who gets a reply's frames, and when nobody waits for it any more."""
+"""The viewers who get a reply's frames, and when nobody waits for it any more."""
 
 import asyncio
 
@@ -25,8 +25,8 @@ async def test_viewers_that_show_the_reply_get_all_frames_and_those_elsewhere_on
 ) -> None:
     here, elsewhere, worker = Recorder(), Recorder(), Recorder()
     showing.add(here)
-    for one in (here, elsewhere):
-        audience.join(one)
+    for viewer in (here, elsewhere):
+        audience.join(viewer)
     audience.follow(worker)
     await audience.show("text")
     await audience.show_everywhere("end")

@@ -16,7 +16,7 @@ def viewers() -> Viewers:
     return Viewers()
 
 
-def shown(viewers: Viewers, *conversations: UUID | None) -> list[Recorder]:
+def add_viewers(viewers: Viewers, *conversations: UUID | None) -> list[Recorder]:
     """Add a viewer of Alice's for each of these conversations."""
     added = []
     for conversation in conversations:
@@ -28,34 +28,34 @@ def shown(viewers: Viewers, *conversations: UUID | None) -> list[Recorder]:
 
 
 def test_viewers_are_found_by_the_conversation_they_show(viewers: Viewers) -> None:
-    one, other, _ = shown(viewers, SKY, SKY, SEA)
-    assert set(viewers.showing(SKY)) == {one, other}
-    assert viewers.shown_by(one) == SKY
+    first, other, _ = add_viewers(viewers, SKY, SKY, SEA)
+    assert set(viewers.showing(SKY)) == {first, other}
+    assert viewers.get_conversation(first) == SKY
     assert viewers.conversations() == {SKY, SEA}
 
 
 def test_a_viewer_shows_one_conversation_at_a_time_or_none(viewers: Viewers) -> None:
-    [viewer] = shown(viewers, SKY)
+    [viewer] = add_viewers(viewers, SKY)
     viewers.show(viewer, SEA)
     assert viewers.conversations() == {SEA}
     assert not viewers.showing(SKY)
     viewers.show(viewer, None)
-    assert viewers.shown_by(viewer) is None
+    assert viewers.get_conversation(viewer) is None
     assert viewer in viewers
 
 
 def test_a_removed_viewer_shows_nothing(viewers: Viewers) -> None:
-    one, other = shown(viewers, SKY, SKY)
-    viewers.remove(one)
-    assert one not in viewers
+    first, other = add_viewers(viewers, SKY, SKY)
+    viewers.remove(first)
+    assert first not in viewers
     assert list(viewers) == [other]
-    assert viewers.shown_by(one) is None
+    assert viewers.get_conversation(first) is None
     assert set(viewers.showing(SKY)) == {other}
 
 
 def test_a_set_of_viewers_that_is_held_stays_up_to_date(viewers: Viewers) -> None:
     showing = viewers.showing(SKY)
-    [viewer] = shown(viewers, SKY)
+    [viewer] = add_viewers(viewers, SKY)
     assert set(showing) == {viewer}
     viewers.remove(viewer)
     gc.collect()
@@ -63,15 +63,15 @@ def test_a_set_of_viewers_that_is_held_stays_up_to_date(viewers: Viewers) -> Non
 
 
 def test_a_persons_viewers_are_counted(viewers: Viewers) -> None:
-    one, other = shown(viewers, SKY, None)
-    assert (viewers.of(1), viewers.of(2), len(viewers)) == (2, 0, 2)
-    viewers.remove(one)
+    first, other = add_viewers(viewers, SKY, None)
+    assert (viewers.count_for_user(1), viewers.count_for_user(2), len(viewers)) == (2, 0, 2)
+    viewers.remove(first)
     viewers.remove(other)
-    assert viewers.of(1) == 0
+    assert viewers.count_for_user(1) == 0
 
 
 def test_viewers_can_be_removed_while_iterating(viewers: Viewers) -> None:
-    shown(viewers, SKY, SEA, None)
+    add_viewers(viewers, SKY, SEA, None)
     for viewer in viewers:
         viewers.remove(viewer)
     assert not viewers

@@ -26,7 +26,7 @@ class Heart(HeartbeatSource):
     def was_given_up(self, since: float) -> bool:
         return self.was_dead
 
-    async def reports(self, shown: ShownConversations) -> AsyncGenerator[HeartbeatReport, None]:
+    async def reports(self, source: ShownConversations) -> AsyncGenerator[HeartbeatReport, None]:
         yield HeartbeatReport(frozenset())
 
     def stop(self) -> None:
@@ -48,7 +48,7 @@ class Reader(Recorder):
                 remotes.watch(self, conversation, reply.pk, reply.streamed_by)
 
     @property
-    def seen(self) -> str:
+    def frames_text(self) -> str:
         return "".join(self.frames)
 
 
@@ -99,13 +99,15 @@ class Company:
 
 
 @pytest.fixture
-async def company(alice: User, connected: Upstream, settings: Settings) -> AsyncIterator[Company]:
+async def company(
+    alice: User, saved_upstream: Upstream, settings: Settings
+) -> AsyncIterator[Company]:
     settings.CHATAPP_CLOSE_GRACE = settings.CHATAPP_DROP_GRACE = 0.0
-    company = Company(alice, connected)
+    company = Company(alice, saved_upstream)
     yield company
     for worker in company.workers:
         await worker.drain(0)
 
 
-async def ending_of(reply: Message) -> str:
+async def load_ending(reply: Message) -> str:
     return (await Message.objects.aget(pk=reply.pk)).ending

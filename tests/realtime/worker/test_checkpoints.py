@@ -15,7 +15,7 @@ from chatapp.realtime.generation import Generation
 from chatapp.realtime.worker import checkpoints
 from chatapp.realtime.worker.checkpoints import Checkpoints
 from tests.realtime.worker.conftest import Heart
-from tests.support.stored import growing, reply_of
+from tests.support.stored import apply_reply, build_reply
 
 pytestmark = pytest.mark.django_db
 
@@ -41,7 +41,7 @@ class Growing(Generation):
 
     def update_message(self) -> None:
         self.is_dirty = False
-        growing(self.message, reply_of(self.text))
+        apply_reply(self.message, build_reply(self.text))
 
 
 class Broken(Growing):
@@ -53,16 +53,18 @@ class Broken(Growing):
 
 
 @pytest.fixture
-def messages(alice: User, connected: Upstream) -> list[Message]:
+def messages(alice: User, saved_upstream: Upstream) -> list[Message]:
     return [
-        Conversation(user=alice, title="Sky").ask(uuid4(), "Why?", None, connected, "m", uuid4())[1]
+        Conversation(user=alice, title="Sky").ask(
+            uuid4(), "Why?", None, saved_upstream, "m", uuid4()
+        )[1]
         for _ in range(2)
     ]
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoints, "LOOK_SECONDS", 0.001)
+    monkeypatch.setattr(checkpoints, "POLL_SECONDS", 0.001)
 
 
 @asynccontextmanager

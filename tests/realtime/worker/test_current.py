@@ -31,7 +31,7 @@ def layer(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> InMemoryChanne
 
 
 def test_a_command_makes_all_workers_recheck_people(layer: InMemoryChannelLayer) -> None:
-    channel = asyncio.run(joined(layer))
+    channel = asyncio.run(join_everybody(layer))
     recheck_access([7])
     received = asyncio.run(layer.receive(channel))
     assert decode(received["batch"])[0].messages == [PeopleChanged(frozenset({7}))]
@@ -40,12 +40,12 @@ def test_a_command_makes_all_workers_recheck_people(layer: InMemoryChannelLayer)
 async def test_without_a_worker_nothing_is_sent_from_inside_an_event_loop(
     layer: InMemoryChannelLayer,
 ) -> None:
-    channel = await joined(layer)
+    channel = await join_everybody(layer)
     recheck_access(None)
     assert layer.channels.get(channel) is None or layer.channels[channel].empty()
 
 
-async def joined(layer: InMemoryChannelLayer) -> str:
+async def join_everybody(layer: InMemoryChannelLayer) -> str:
     channel = f"bus!{uuid4().hex}"
     await layer.group_add(layer_module.EVERYBODY, channel)
     return channel

@@ -1,4 +1,4 @@
-"""How a worker handles events from other workers and heartbeat reports."""
+"""Handling of events from other workers and of heartbeat reports."""
 
 import asyncio
 from uuid import UUID, uuid4
@@ -10,21 +10,21 @@ from chatapp.close_codes import CloseCode
 from chatapp.models import Conversation, Message, Upstream, Usage, User
 from chatapp.realtime.cluster import HeartbeatReport, StreamingReply, messages
 from chatapp.realtime.cluster.messages import Decide, Gone, PeopleChanged, Stop, TurnBegan, Watch
-from chatapp.realtime.journal import Completed
+from chatapp.realtime.journal import CompletedReply
 from chatapp.realtime.worker import Worker, worker
 from chatapp.upstream.wire.reply import Ending
 from tests.realtime.viewers.doubles import Recorder
-from tests.realtime.worker.conftest import Company, Reader, ending_of
+from tests.realtime.worker.conftest import Company, Reader, load_ending
 from tests.support.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role
-from tests.support.stored import saved
+from tests.support.stored import load_reply
 from tests.support.tab import Tab
 
 WAIT = 10
 
 
-async def until_seen(company: Company, reader: Reader, text: str) -> None:
+async def wait_for_text(company: Company, reader: Reader, text: str) -> None:
     async with asyncio.timeout(WAIT):
-        while text not in reader.seen:
+        while text not in reader.frames_text:
             await company.deliver()
             await asyncio.sleep(0.001)
 
@@ -41,13 +41,13 @@ async def test_a_reply_can_be_watched_in_another_worker_to_its_end(
     upstream.script(role(), delta("One "), pause, delta("two"), finish(), done())
     reply, _ = await company.begin(first)
     reader = await company.open(second, reply.conversation_id)
-    await until_seen(company, reader, "One")
+    await wait_for_text(company, reader, "One")
     pause.release()
-    await until_seen(company, reader, "two")
+    await wait_for_text(company, reader, "two")
     await first.until_saved()
     await company.deliver()
-    assert 'data-ending="complete"' in reader.seen
-    assert second.cluster.remotes.awaited_by(reader, reply.conversation_id) == []
+    assert 'data-ending="complete"' in reader.frames_text
+    assert second.cluster.remotes.for_viewer(reader, reply.conversation_id) == []
 
 
 async def test_closing_the_last_tab_in_another_worker_ends_the_reply(
@@ -57,7 +57,7 @@ async def test_closing_the_last_tab_in_another_worker_ends_the_reply(
     upstream.script(role(), delta("One "), Stall())
     reply, asker = await company.begin(first)
     reader = await company.open(second, reply.conversation_id)
-    await until_seen(company, reader, "One")
+    await wait_for_text(company, reader, "One")
     first.leave(asker, 0.0)
     request = await upstream.until_requested()
     assert request.closed is None
@@ -65,7 +65,7 @@ async def test_closing_the_last_tab_in_another_worker_ends_the_reply(
     await company.deliver()
     await request.until_closed()
     await first.until_saved()
-    assert await ending_of(reply) == "abandoned"
+    assert await load_ending(reply) == "abandoned"
 
 
 async def test_stop_pressed_in_another_worker_ends_the_reply(
@@ -75,12 +75,12 @@ async def test_stop_pressed_in_another_worker_ends_the_reply(
     upstream.script(role(), delta("One "), Stall())
     reply, _ = await company.begin(first)
     reader = await company.open(second, reply.conversation_id)
-    await until_seen(company, reader, "One")
-    [remote] = second.cluster.remotes.awaited_by(reader, reply.conversation_id)
+    await wait_for_text(company, reader, "One")
+    [remote] = second.cluster.remotes.for_viewer(reader, reply.conversation_id)
     remote.stop(Ending.STOPPED)
     await company.deliver()
     await first.until_saved()
-    assert await ending_of(reply) == "stopped"
+    assert await load_ending(reply) == "stopped"
 
 
 async def test_each_of_several_replies_can_be_watched_and_stopped_from_another_worker(
@@ -93,20 +93,20 @@ async def test_each_of_several_replies_can_be_watched_and_stopped_from_another_w
     conversation = replies[0].conversation_id
     reader = await company.open(second, conversation)
     for reply in replies:
-        await until_seen(company, reader, f"ans{reply.pk.hex[:8]}")
-    remotes = second.cluster.remotes.awaited_by(reader, conversation)
+        await wait_for_text(company, reader, f"ans{reply.pk.hex[:8]}")
+    remotes = second.cluster.remotes.for_viewer(reader, conversation)
     assert {remote.reply for remote in remotes} == {reply.pk for reply in replies}
     [stopped] = [remote for remote in remotes if remote.reply == replies[1].pk]
     stopped.stop(Ending.STOPPED)
-    await until_seen(company, reader, 'data-ending="stopped"')
-    assert await ending_of(replies[0]) == "streaming"
-    assert first.replies.of(conversation) == [first.replies.get(replies[0].pk)]
+    await wait_for_text(company, reader, 'data-ending="stopped"')
+    assert await load_ending(replies[0]) == "streaming"
+    assert first.replies.for_conversation(conversation) == [first.replies.get(replies[0].pk)]
     second.leave(reader, 0.0)
     for viewer in list(first.viewers):
         first.leave(viewer, 0.0)
     await company.deliver()
     await first.until_saved()
-    assert [await ending_of(reply) for reply in replies] == ["abandoned", "stopped"]
+    assert [await load_ending(reply) for reply in replies] == ["abandoned", "stopped"]
 
 
 async def test_a_turn_with_several_replies_is_announced_once(
@@ -118,7 +118,7 @@ async def test_a_turn_with_several_replies_is_announced_once(
     await second.welcome(Reader(company.alice, second))
     await company.begin_several(first, "m", "n")
     announced = [
-        one for one in on_their_way(company, second) if isinstance(one, messages.TurnBegan)
+        posted for posted in on_their_way(company, second) if isinstance(posted, messages.TurnBegan)
     ]
     assert len(announced) == 1
 
@@ -164,16 +164,16 @@ async def test_a_reply_in_another_worker_is_found_in_the_database_without_an_eve
     streaming = StreamingReply(reply.conversation_id, reply.pk, first.id)
     seen = HeartbeatReport(frozenset(), frozenset({first.id, second.id}), (streaming,))
     for each in company.workers:
-        await each.dispatcher.see(seen)
-    await until_seen(company, reader, "One")
+        await each.dispatcher.apply_report(seen)
+    await wait_for_text(company, reader, "One")
 
 
 async def test_a_reply_completed_from_a_journal_is_announced_to_all_tabs(company: Company) -> None:
     first, second = company.workers
     conversation = uuid4()
     readers = [await company.open(worker, conversation) for worker in company.workers]
-    completed = Completed(company.alice.pk, conversation)
-    await first.dispatcher.see(HeartbeatReport(frozenset(), completed=(completed,)))
+    completed = CompletedReply(company.alice.pk, conversation)
+    await first.dispatcher.apply_report(HeartbeatReport(frozenset(), completed=(completed,)))
     assert on_their_way(company, second) == [TurnBegan(conversation)]
     async with asyncio.timeout(WAIT):
         while [len(reader.caught_up) for reader in readers] != [2, 2]:
@@ -188,13 +188,13 @@ async def test_a_reply_that_never_started_is_interrupted_at_the_second_report(
     reply = await company.ask(worker)
     reader = await company.open(worker, reply.conversation_id)
     seen = HeartbeatReport(frozenset({reply.pk}))
-    await worker.dispatcher.see(seen)
-    assert await ending_of(reply) == "streaming"
-    await worker.dispatcher.see(seen)
+    await worker.dispatcher.apply_report(seen)
+    assert await load_ending(reply) == "streaming"
+    await worker.dispatcher.apply_report(seen)
     async with asyncio.timeout(WAIT):
         while len(reader.caught_up) < 2:  # noqa: ASYNC110 - in a thread
             await asyncio.sleep(0.01)
-    assert await ending_of(reply) == "interrupted"
+    assert await load_ending(reply) == "interrupted"
 
 
 async def test_an_event_that_fails_does_not_block_the_next(
@@ -219,22 +219,22 @@ async def test_an_event_that_fails_does_not_block_the_next(
 
 
 async def test_heartbeat_reports_are_handled_until_they_end(company: Company) -> None:
-    await company.workers[0].dispatcher.see_all(company.hearts[0])
+    await company.workers[0].dispatcher.apply_reports(company.hearts[0])
 
 
 async def test_a_lost_reply_is_interrupted(
-    tab: Tab, upstream: FakeUpstream, connected: Upstream, alice: User
+    tab: Tab, upstream: FakeUpstream, saved_upstream: Upstream, alice: User
 ) -> None:
     upstream.script(role(), delta("Hello"), Stall())
-    running = await saved(await tab.ask())
+    running = await load_reply(await tab.ask())
     async with asyncio.timeout(5):
         while worker().replies.is_taking_prompts:  # noqa: ASYNC110 - there is no event for it
             await asyncio.sleep(0.01)
-    forgotten = await database_sync_to_async(store_unstarted_reply)(alice, connected)
+    forgotten = await database_sync_to_async(store_unstarted_reply)(alice, saved_upstream)
     own = HeartbeatReport(frozenset([running.pk, forgotten]))
-    await worker().dispatcher.see(own)  # the reply may just be starting
+    await worker().dispatcher.apply_report(own)  # the reply may just be starting
     assert (await saved_ending(forgotten)) == "streaming"
-    await worker().dispatcher.see(own)
+    await worker().dispatcher.apply_report(own)
     async with asyncio.timeout(5):
         while await saved_ending(forgotten) != "interrupted":  # noqa: ASYNC110 - in a thread
             await asyncio.sleep(0.01)

@@ -21,7 +21,7 @@ from chatapp.models.conversations.erasable import ERASED_AT_ONCE
 from chatapp.models.retention.vacuuming import stop_vacuum, vacuum_erased
 from chatapp.realtime.worker import housekeeping
 from chatapp.realtime.worker.housekeeping import Housekeeping, clean_up
-from tests.support.stored import answered, started_by
+from tests.support.stored import new_conversation, store_turn
 
 pytestmark = pytest.mark.django_db
 
@@ -30,10 +30,10 @@ WAIT = 10
 
 @pytest.mark.django_db(transaction=True)
 def test_a_long_conversation_is_deleted_in_steps(
-    alice: User, connected: Upstream, monkeypatch: pytest.MonkeyPatch
+    alice: User, saved_upstream: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    conversation = started_by(alice)
-    _, reply = answered(conversation, connected, "One?")
+    conversation = new_conversation(alice)
+    _, reply = store_turn(conversation, saved_upstream, "One?")
     Message.objects.bulk_create(
         Message(id=uuid4(), conversation=conversation, parent=reply, role="user", content="More")
         for _ in range(ERASED_AT_ONCE)
@@ -46,10 +46,10 @@ def test_a_long_conversation_is_deleted_in_steps(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_only_messages_deleted_long_ago_are_purged(alice: User, connected: Upstream) -> None:
-    conversation = started_by(alice)
-    first, _ = answered(conversation, connected, "One?")
-    second, _ = answered(conversation, connected, "Two?")
+def test_only_messages_deleted_long_ago_are_purged(alice: User, saved_upstream: Upstream) -> None:
+    conversation = new_conversation(alice)
+    first, _ = store_turn(conversation, saved_upstream, "One?")
+    second, _ = store_turn(conversation, saved_upstream, "Two?")
     for prompt, days in ((first, 31), (second, 29)):
         gone = Message.objects.filter(pk=prompt.pk) | Message.objects.filter(parent=prompt)
         gone.update(deleted_at=timezone.now() - timedelta(days=days))
@@ -105,7 +105,7 @@ async def test_the_cleanup_runs_on_request(
     running = asyncio.create_task(housekeeper.run())
     async with asyncio.timeout(WAIT):
         await steps.get()
-        housekeeper.ask()
+        housekeeper.wake()
         await steps.get()
     running.cancel()
 
@@ -127,7 +127,7 @@ async def test_the_database_is_vacuumed_once_after_an_erasure(
     running = asyncio.create_task(housekeeper.run())
     async with asyncio.timeout(10 * WAIT):
         assert await done.get()
-        housekeeper.ask()
+        housekeeper.wake()
         assert not await done.get()
     running.cancel()
 

@@ -35,7 +35,7 @@ class Work:
 
 
 @pytest.fixture(autouse=True)
-def left(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+def unindexed_states(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Whether messages are left to index after each portion that isn't full; no if it is empty."""
     states: list[bool] = []
     monkeypatch.setattr(indexing, "is_any_unindexed", lambda: bool(states) and states.pop(0))
@@ -48,17 +48,17 @@ Begin = Callable[[Work], Indexing]
 @pytest.fixture
 def begin(monkeypatch: pytest.MonkeyPatch) -> Iterator[Begin]:
     monkeypatch.setattr(indexing, "SETTLE_SECONDS", 0.0)
-    begun: list[Indexing] = []
+    threads: list[Indexing] = []
 
     def begin(work: Work) -> Indexing:
         monkeypatch.setattr(indexing, "index_some", work)
-        begun.append(Indexing())
-        begun[-1].start()
-        return begun[-1]
+        threads.append(Indexing())
+        threads[-1].start()
+        return threads[-1]
 
     yield begin
-    for one in begun:
-        one.stop()
+    for indexing_thread in threads:
+        indexing_thread.stop()
 
 
 def test_existing_messages_are_indexed_at_the_start(begin: Begin) -> None:
@@ -79,11 +79,11 @@ def test_there_is_no_pause_while_much_is_left(
 
 
 def test_news_wakes_the_thread(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(indexing, "LOOK_SECONDS", 1000.0)
+    monkeypatch.setattr(indexing, "POLL_SECONDS", 1000.0)
     work = Work()
     running = begin(work)
     assert work.looks.acquire(timeout=PATIENCE)
-    running.look()
+    running.wake()
     assert work.looks.acquire(timeout=PATIENCE)
 
 
@@ -91,7 +91,7 @@ def test_news_wakes_the_thread(begin: Begin, monkeypatch: pytest.MonkeyPatch) ->
 def test_indexing_goes_on_after_an_error(
     begin: Begin, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    monkeypatch.setattr(indexing, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(indexing, "POLL_SECONDS", 0.01)
     work = Work(error, 5)
     begin(work)
     assert work.is_done.wait(PATIENCE)
@@ -103,18 +103,18 @@ def test_nothing_is_indexed_here_while_another_process_does_it(
     work = Work(20)
     monkeypatch.setattr(indexing, "index_some", work)
     monkeypatch.setattr(indexing, "SETTLE_SECONDS", 0.0)
-    monkeypatch.setattr(indexing, "LOOK_SECONDS", 0.01)
-    told: list[int] = []
+    monkeypatch.setattr(indexing, "POLL_SECONDS", 0.01)
+    calls: list[int] = []
 
     def is_done_elsewhere() -> bool:
-        told.append(len(work.items))
-        return len(told) < 3
+        calls.append(len(work.items))
+        return len(calls) < 3
 
     running = Indexing(is_done_elsewhere)
     running.start()
     assert work.is_done.wait(PATIENCE)
     running.stop()
-    assert told[:3] == [1, 1, 1]
+    assert calls[:3] == [1, 1, 1]
 
 
 def test_a_process_that_does_nothing_else_rests_less(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,7 +130,7 @@ def test_a_process_that_does_nothing_else_rests_less(monkeypatch: pytest.MonkeyP
 def test_it_is_behind_while_portions_are_full(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(indexing, "REST", 0.0)
     monkeypatch.setattr(indexing, "SETTLE_SECONDS", 0.0)
-    monkeypatch.setattr(indexing, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(indexing, "POLL_SECONDS", 0.01)
     work = Work(MESSAGES_AT_ONCE, 3, MESSAGES_AT_ONCE, ValueError("a bad text"))
     running = Indexing()
     states: list[bool] = []
@@ -147,21 +147,21 @@ def test_it_is_behind_while_portions_are_full(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_it_is_behind_while_long_messages_are_left(
-    begin: Begin, monkeypatch: pytest.MonkeyPatch, left: list[bool]
+    begin: Begin, monkeypatch: pytest.MonkeyPatch, unindexed_states: list[bool]
 ) -> None:
     monkeypatch.setattr(indexing, "REST", 0.0)
-    left[:] = [True, False]
+    unindexed_states[:] = [True, False]
     states: list[bool] = []
 
     class Watched(Work):
         def __call__(self) -> int:
-            states.append(running.is_behind if begun.wait(PATIENCE) else True)
+            states.append(running.is_behind if has_begun.wait(PATIENCE) else True)
             return super().__call__()
 
-    begun = threading.Event()
+    has_begun = threading.Event()
     work = Watched(3, 2)
     running = begin(work)
-    begun.set()
+    has_begun.set()
     assert work.is_done.wait(PATIENCE)
     assert states == [False, True, False]
 

@@ -18,7 +18,7 @@ def test_the_server_indexes_again_once_the_process_has_ended(
 ) -> None:
     a_job = SimpleNamespace(exists=lambda: True)
     monkeypatch.setattr(job_process, "kinds", {"a kind": None})
-    monkeypatch.setattr(job_process, "free", lambda *_: a_job)
+    monkeypatch.setattr(job_process, "find_free", lambda *_: a_job)
     monkeypatch.setattr(job_process, "START", "pass")
     is_indexed_there: list[bool] = []
     has_told = threading.Event()
@@ -39,7 +39,7 @@ def test_news_that_comes_while_the_process_ends_is_no_error(
 ) -> None:
     a_job = SimpleNamespace(exists=lambda: True)
     monkeypatch.setattr(job_process, "kinds", {"a kind": None})
-    monkeypatch.setattr(job_process, "free", lambda *_: a_job)
+    monkeypatch.setattr(job_process, "find_free", lambda *_: a_job)
     monkeypatch.setattr(job_process, "START", "import select; select.select([0], [], [])")
     has_ended = threading.Event()
     jobs = JobProcess(uuid4(), lambda _: None, has_ended.set)

@@ -25,13 +25,13 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def here(errands: Kinds) -> Jobs:  # noqa: F811
+def local_jobs(errands: Kinds) -> Jobs:  # noqa: F811
     return Jobs(alive().pk)
 
 
 def alive() -> Process:
-    process = Process.here(is_alone=False)
-    process.beat()
+    process = Process.current(is_alone=False)
+    process.record_heartbeat()
     return process
 
 
@@ -51,10 +51,10 @@ def failing(error: Exception) -> Callable[[Errand], Iterator[None]]:
     return steps
 
 
-def test_a_job_is_run_to_its_end(alice: User, here: Jobs, errands: Kinds) -> None:  # noqa: F811
+def test_a_job_is_run_to_its_end(alice: User, local_jobs: Jobs, errands: Kinds) -> None:  # noqa: F811
     errands[Errand] = counting
     job = Errand.objects.create(user=alice)
-    here.run_all()
+    local_jobs.run_all()
     job.refresh_from_db()
     assert (job.state, job.done, job.percent) == (JobState.DONE, 3, 100)
     assert job.started_at
@@ -66,10 +66,10 @@ def test_a_job_is_run_to_its_end(alice: User, here: Jobs, errands: Kinds) -> Non
 def test_jobs_are_run_in_the_order_in_which_they_were_asked_for(
     alice: User,
     bob: User,
-    here: Jobs,
+    local_jobs: Jobs,
     errands: Kinds,  # noqa: F811
 ) -> None:
-    asked = [Errand.objects.create(user=user).pk for user in (alice, bob, alice)]
+    errand_ids = [Errand.objects.create(user=user).pk for user in (alice, bob, alice)]
     run = []
 
     def steps(job: Errand) -> Iterator[None]:
@@ -77,37 +77,37 @@ def test_jobs_are_run_in_the_order_in_which_they_were_asked_for(
         yield
 
     errands[Errand] = steps
-    here.run_all()
-    assert run == asked
+    local_jobs.run_all()
+    assert run == errand_ids
 
 
 def test_a_job_that_a_living_process_runs_is_left_alone(
     alice: User,
-    here: Jobs,
+    local_jobs: Jobs,
     errands: Kinds,  # noqa: F811
 ) -> None:
     errands[Errand] = counting
     job = Errand.objects.create(user=alice, state=JobState.RUNNING, run_by=alive().pk)
-    here.run_all()
+    local_jobs.run_all()
     job.refresh_from_db()
     assert job.state == JobState.RUNNING
 
 
 def test_a_job_of_a_dead_process_is_taken_up_again(
     alice: User,
-    here: Jobs,
+    local_jobs: Jobs,
     errands: Kinds,  # noqa: F811
 ) -> None:
     errands[Errand] = counting
     job = Errand.objects.create(user=alice, state=JobState.RUNNING, run_by=uuid4(), done=2)
-    here.run_all()
+    local_jobs.run_all()
     job.refresh_from_db()
     assert (job.state, job.done) == (JobState.DONE, 3)
 
 
 def test_a_process_that_lost_its_job_stops_and_changes_nothing(
     alice: User,
-    here: Jobs,
+    local_jobs: Jobs,
     errands: Kinds,  # noqa: F811
 ) -> None:
     other = alive()
@@ -123,7 +123,7 @@ def test_a_process_that_lost_its_job_stops_and_changes_nothing(
 
     errands[Errand] = steps
     job = Errand.objects.create(user=alice)
-    here.run_all()
+    local_jobs.run_all()
     job.refresh_from_db()
     assert (job.state, job.run_by, job.done) == (JobState.RUNNING, other.pk, 2)
     assert ended == [job.pk]
@@ -131,7 +131,7 @@ def test_a_process_that_lost_its_job_stops_and_changes_nothing(
 
 def test_a_job_stops_when_its_person_is_deactivated(
     alice: User,
-    here: Jobs,
+    local_jobs: Jobs,
     errands: Kinds,  # noqa: F811
 ) -> None:
     def steps(job: Errand) -> Iterator[None]:
@@ -144,7 +144,7 @@ def test_a_job_stops_when_its_person_is_deactivated(
 
     errands[Errand] = steps
     job = Errand.objects.create(user=alice)
-    here.run_all()
+    local_jobs.run_all()
     job.refresh_from_db()
     assert (job.state, job.problem, job.done) == (JobState.FAILED, DEACTIVATED, 1)
 
@@ -168,7 +168,7 @@ def test_a_waiting_job_is_cancelled_at_once(alice: User, errands: Kinds) -> None
 
 def test_a_running_job_is_cancelled_after_its_step(
     alice: User,
-    here: Jobs,
+    local_jobs: Jobs,
     errands: Kinds,  # noqa: F811
 ) -> None:
     def steps(job: Errand) -> Iterator[None]:
@@ -178,14 +178,14 @@ def test_a_running_job_is_cancelled_after_its_step(
 
     errands[Errand] = steps
     job = Errand.objects.create(user=alice)
-    here.run_all()
+    local_jobs.run_all()
     job.refresh_from_db()
     assert job.state == JobState.CANCELLED
 
 
 def test_a_job_can_wait_again_when_it_has_ended(
     alice: User,
-    here: Jobs,
+    local_jobs: Jobs,
     errands: Kinds,  # noqa: F811
 ) -> None:
     run = []
@@ -196,20 +196,20 @@ def test_a_job_can_wait_again_when_it_has_ended(
 
     errands[Errand] = steps
     Errand.objects.create(user=alice, again=True)
-    here.run_all()
+    local_jobs.run_all()
     assert run == [True, False]
 
 
 def test_a_failure_is_shown_as_its_sentence(
     alice: User,
-    here: Jobs,
+    local_jobs: Jobs,
     errands: Kinds,  # noqa: F811
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     for error, problem in ((JobFailed("It is full."), "It is full."), (KeyError("x"), BROKEN)):
         errands[Errand] = failing(error)
         job = Errand.objects.create(user=alice)
-        here.run_all()
+        local_jobs.run_all()
         job.refresh_from_db()
         assert (job.state, job.problem) == (JobState.FAILED, problem)
     assert "failed" in caplog.text
@@ -217,26 +217,26 @@ def test_a_failure_is_shown_as_its_sentence(
 
 def test_a_job_is_taken_up_again_after_an_error_of_the_database(
     alice: User,
-    here: Jobs,
+    local_jobs: Jobs,
     errands: Kinds,  # noqa: F811
 ) -> None:
     errands[Errand] = failing(OperationalError("gone"))
     job = Errand.objects.create(user=alice)
     with pytest.raises(OperationalError):
-        here.run_all()
+        local_jobs.run_all()
     errands[Errand] = counting
-    here.run_all()
+    local_jobs.run_all()
     job.refresh_from_db()
     assert job.state == JobState.DONE
 
 
 def test_threads_run_new_jobs_and_leave_unfinished_ones_when_they_stop(
     alice: User,
-    here: Jobs,
+    local_jobs: Jobs,
     errands: Kinds,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(jobs, "LOOK_SECONDS", 1000.0)
+    monkeypatch.setattr(jobs, "POLL_SECONDS", 1000.0)
     has_begun = threading.Event()
 
     def endless(job: Errand) -> Iterator[None]:
@@ -245,11 +245,11 @@ def test_threads_run_new_jobs_and_leave_unfinished_ones_when_they_stop(
             yield
 
     errands[Errand] = endless
-    here.start()
+    local_jobs.start()
     job = Errand.objects.create(user=alice)
-    here.look()
+    local_jobs.wake()
     assert has_begun.wait(PATIENCE)
-    here.stop()
+    local_jobs.stop()
     job.refresh_from_db()
     assert (job.state, job.run_by) == (JobState.WAITING, None)
 
@@ -257,7 +257,7 @@ def test_threads_run_new_jobs_and_leave_unfinished_ones_when_they_stop(
 def test_one_job_of_a_person_runs_at_a_time_and_others_do_not_wait(
     alice: User,
     bob: User,
-    here: Jobs,
+    local_jobs: Jobs,
     errands: Kinds,  # noqa: F811
 ) -> None:
     may_end, run = threading.Event(), queue.Queue[Errand]()
@@ -269,24 +269,24 @@ def test_one_job_of_a_person_runs_at_a_time_and_others_do_not_wait(
 
     errands[Errand] = steps
     first, second, bobs = (Errand.objects.create(user=user) for user in (alice, alice, bob))
-    here.start()
-    begun = {run.get(timeout=PATIENCE).pk for _ in range(2)}
-    assert begun == {first.pk, bobs.pk}
+    local_jobs.start()
+    running_ids = {run.get(timeout=PATIENCE).pk for _ in range(2)}
+    assert running_ids == {first.pk, bobs.pk}
     second.refresh_from_db()
     assert second.state == JobState.WAITING
     may_end.set()
     assert run.get(timeout=PATIENCE) == second
-    here.stop()
+    local_jobs.stop()
 
 
 def test_unstarted_threads_can_be_stopped() -> None:
     Jobs(uuid4()).stop()
 
 
-def test_a_stopped_process_claims_no_job(alice: User, here: Jobs, errands: Kinds) -> None:  # noqa: F811
+def test_a_stopped_process_claims_no_job(alice: User, local_jobs: Jobs, errands: Kinds) -> None:  # noqa: F811
     errands[Errand] = counting
     job = Errand.objects.create(user=alice)
-    here.stop()
-    here.run_all()
+    local_jobs.stop()
+    local_jobs.run_all()
     job.refresh_from_db()
     assert (job.state, job.run_by) == (JobState.WAITING, None)

@@ -8,7 +8,7 @@ from prometheus_client import REGISTRY
 from chatapp.close_codes import CloseCode
 from chatapp.realtime.cluster.messages import PeopleChanged, TurnBegan
 from tests.realtime.viewers.doubles import Recorder
-from tests.realtime.worker.conftest import Company, ending_of
+from tests.realtime.worker.conftest import Company, load_ending
 from tests.support.fake_upstream import FakeUpstream, Stall, delta, role
 
 
@@ -38,17 +38,19 @@ async def test_a_turn_is_announced_to_other_workers_and_ends_with_its_last_viewe
     first, second = company.workers
     await second.welcome(Recorder(company.alice.pk))
     reply, asker = await company.begin(first)
-    sent = [one.message for one in company.network.on_their_way if one.to == second.id]
-    assert sent == [TurnBegan(reply.conversation_id)]
+    messages_sent = [
+        posted.message for posted in company.network.on_their_way if posted.to == second.id
+    ]
+    assert messages_sent == [TurnBegan(reply.conversation_id)]
     later = Recorder(company.alice.pk)
     await first.welcome(later)
     first.show(later, reply.conversation_id)
     first.show(later, None)  # it still counts as watching the reply
     first.leave(asker, 0.0)
-    assert await ending_of(reply) == "streaming"
+    assert await load_ending(reply) == "streaming"
     first.leave(later, 0.0)
     await first.until_saved()
-    assert await ending_of(reply) == "abandoned"
+    assert await load_ending(reply) == "abandoned"
 
 
 async def test_a_worker_presumed_dead_announces_what_it_saved(
@@ -59,8 +61,8 @@ async def test_a_worker_presumed_dead_announces_what_it_saved(
     reply, _ = await company.begin(worker)
     company.network.lose()
     await worker.until_saved()
-    sent = [one.message for one in company.network.on_their_way]
-    assert sent == [TurnBegan(reply.conversation_id)]
+    messages_sent = [posted.message for posted in company.network.on_their_way]
+    assert messages_sent == [TurnBegan(reply.conversation_id)]
 
 
 async def test_look_again_at_may_be_called_from_any_thread(company: Company) -> None:
@@ -69,8 +71,10 @@ async def test_look_again_at_may_be_called_from_any_thread(company: Company) -> 
     await worker.welcome(Recorder())
     await asyncio.to_thread(worker.recheck_access, [1, 2])
     await asyncio.sleep(0)
-    sent = [one.message for one in company.network.on_their_way if one.to != worker.id]
-    assert sent == [PeopleChanged(frozenset({1, 2}))]
+    messages_sent = [
+        posted.message for posted in company.network.on_their_way if posted.to != worker.id
+    ]
+    assert messages_sent == [PeopleChanged(frozenset({1, 2}))]
     assert worker.revocation.requested == 1
 
 
@@ -91,7 +95,7 @@ async def test_draining_ends_every_task_the_worker_started(
     reply, asker = await company.begin(worker)
     await upstream.until_requested()
     await worker.drain(0)
-    assert await ending_of(reply) == "interrupted"
+    assert await load_ending(reply) == "interrupted"
     assert asker.closed == CloseCode.RESTARTING
     assert company.hearts[0].is_stopped
     assert asyncio.all_tasks() - before == set()

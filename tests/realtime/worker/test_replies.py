@@ -50,12 +50,12 @@ async def test_a_reply_is_registered_while_it_runs(replies: Replies) -> None:
     task = began(replies, running)
     assert replies.get(running.message.pk) is running
     assert replies.get(uuid4()) is None
-    assert replies.of(SKY) == [running]
-    assert replies.of(uuid4()) == replies.of(None) == []
+    assert replies.for_conversation(SKY) == [running]
+    assert replies.for_conversation(uuid4()) == replies.for_conversation(None) == []
     assert (list(replies), replies.conversations()) == ([running], {SKY})
     running.ended.set()
     await task
-    assert (len(replies), replies.of(SKY)) == (0, [])
+    assert (len(replies), replies.for_conversation(SKY)) == (0, [])
 
 
 async def test_a_reply_presumed_lost_is_replaced_by_the_next(replies: Replies) -> None:
@@ -64,7 +64,7 @@ async def test_a_reply_presumed_lost_is_replaced_by_the_next(replies: Replies) -
     second = began(replies, following)
     assert given_up.stopped_as is Ending.INTERRUPTED
     await first
-    assert replies.of(SKY) == [following]
+    assert replies.for_conversation(SKY) == [following]
     following.ended.set()
     await second
 
@@ -92,29 +92,29 @@ async def test_upkeep_runs_only_while_replies_do_and_can_restart(replies: Replie
 
 
 def test_a_stored_reply_that_does_not_run_is_lost_at_the_second_check(replies: Replies) -> None:
-    [one, other] = stored = frozenset({uuid4(), uuid4()})
-    assert replies.lost(frozenset({one})) == frozenset()
-    assert replies.lost(stored) == {one}
-    assert replies.lost(frozenset({other})) == {other}
-    assert replies.lost(frozenset()) == frozenset()
-    assert replies.lost(frozenset({one})) == frozenset()
+    [first, other] = stored = frozenset({uuid4(), uuid4()})
+    assert replies.find_lost(frozenset({first})) == frozenset()
+    assert replies.find_lost(stored) == {first}
+    assert replies.find_lost(frozenset({other})) == {other}
+    assert replies.find_lost(frozenset()) == frozenset()
+    assert replies.find_lost(frozenset({first})) == frozenset()
 
 
 async def test_a_running_reply_is_not_lost(replies: Replies) -> None:
     running = Running()
     task = began(replies, running)
     stored = frozenset({running.message.pk})
-    assert [replies.lost(stored) for _ in range(3)] == [frozenset()] * 3
+    assert [replies.find_lost(stored) for _ in range(3)] == [frozenset()] * 3
     running.ended.set()
     await task
 
 
 def test_a_reply_that_may_be_about_to_start_is_not_lost(replies: Replies) -> None:
     stored = frozenset({uuid4()})
-    replies.lost(stored)
+    replies.find_lost(stored)
     with replies.taking_prompt():
         assert replies.is_taking_prompts
-        assert replies.lost(stored) == frozenset()
+        assert replies.find_lost(stored) == frozenset()
     assert not replies.is_taking_prompts
-    assert replies.lost(stored) == frozenset()
-    assert replies.lost(stored) == stored
+    assert replies.find_lost(stored) == frozenset()
+    assert replies.find_lost(stored) == stored

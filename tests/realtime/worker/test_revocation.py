@@ -22,7 +22,7 @@ ALICE, BOB = 1, 2
 
 
 class Database:
-    """A fake `sessions.look` that reports Alice as gone, or fails."""
+    """A fake `validity.check_access` that reports Alice as gone, or fails."""
 
     gone = frozenset({ALICE})
     ended: frozenset[str] = frozenset()
@@ -31,18 +31,18 @@ class Database:
         self.looks: list[set[int]] = []
         self.fails = 0
 
-    def look(self, people: Collection[int], held: Mapping[str, int]) -> AccessCheck:
-        self.looks.append({*people, *held.values()})
+    def check_access(self, people: Collection[int], sessions: Mapping[str, int]) -> AccessCheck:
+        self.looks.append({*people, *sessions.values()})
         if self.fails:
             self.fails -= 1
             raise OperationalError("away")
-        return AccessCheck(self.gone & self.looks[-1], self.ended & held.keys())
+        return AccessCheck(self.gone & self.looks[-1], self.ended & sessions.keys())
 
 
 @pytest.fixture
 def database(monkeypatch: pytest.MonkeyPatch) -> Database:
     database = Database()
-    monkeypatch.setattr(validity, "check_access", database.look)
+    monkeypatch.setattr(validity, "check_access", database.check_access)
     monkeypatch.setattr(module, "SETTLE_SECONDS", 0.01)
     monkeypatch.setattr(module, "TRY_AGAIN_SECONDS", 0.01)
     return database
@@ -56,7 +56,7 @@ def viewers() -> Viewers:
     return viewers
 
 
-def closed(viewers: Viewers) -> dict[int, int | None]:
+def list_close_codes(viewers: Viewers) -> dict[int, int | None]:
     return {viewer.user_id: viewer.closed for viewer in viewers if isinstance(viewer, Recorder)}
 
 
@@ -66,17 +66,17 @@ async def test_many_changes_at_once_cost_one_check_of_people_and_one_of_sessions
     revocation = Revocation(viewers, [])
     for _ in range(3):
         revocation.recheck_access([ALICE])
-    await revocation.until_seen()
+    await revocation.until_checked()
     assert revocation.requested == 3
     assert database.looks == [{ALICE}, {ALICE}]
-    assert closed(viewers) == {ALICE: CloseCode.DEACTIVATED, BOB: None}
+    assert list_close_codes(viewers) == {ALICE: CloseCode.DEACTIVATED, BOB: None}
 
 
 async def test_none_checks_everybody(viewers: Viewers, database: Database) -> None:
     revocation = Revocation(viewers, [])
     revocation.recheck_access([BOB])
     revocation.recheck_access(None)
-    await revocation.until_seen()
+    await revocation.until_checked()
     assert database.looks == [{BOB}, {ALICE, BOB}]
 
 
@@ -89,7 +89,7 @@ async def test_tabs_of_a_removed_account_close_before_sessions_settle(
     revocation.recheck_access([ALICE])
     async with asyncio.timeout(10):
         await running.ended.wait()
-    assert closed(viewers) == {ALICE: CloseCode.DEACTIVATED, BOB: None}
+    assert list_close_codes(viewers) == {ALICE: CloseCode.DEACTIVATED, BOB: None}
     revocation.close()
 
 
@@ -97,10 +97,10 @@ async def test_replies_of_a_removed_account_end(database: Database, viewers: Vie
     running = Running(user=ALICE)
     revocation = Revocation(Viewers(), [running])
     revocation.recheck_access([BOB])
-    await revocation.until_seen()
+    await revocation.until_checked()
     assert running.stopped_as is None
     revocation.recheck_access([ALICE])
-    await revocation.until_seen()
+    await revocation.until_checked()
     assert running.stopped_as is Ending.ABANDONED
 
 
@@ -117,7 +117,7 @@ async def test_replies_of_an_ended_session_go_on_only_for_tabs_of_another_sessio
         running.audience.join(reader)
     revocation = Revocation(Viewers(), [running])
     revocation.recheck_access(people)
-    await revocation.until_seen()
+    await revocation.until_checked()
     assert running.audience.is_gone.is_set() is not is_read
     running.audience.leave(reader, 0.0)
     assert running.audience.is_gone.is_set()
@@ -129,7 +129,7 @@ async def test_replies_of_a_live_session_keep_their_grace(database: Database) ->
     running.audience.leave(left, float("inf"))
     revocation = Revocation(Viewers(), [running])
     revocation.recheck_access([BOB])
-    await revocation.until_seen()
+    await revocation.until_checked()
     assert not running.audience.is_gone.is_set()
 
 
@@ -138,7 +138,7 @@ async def test_a_check_waits_no_longer_than_a_quarter_of_a_second(
 ) -> None:
     """Tabs close within a second: the rest is left for the event and the queries."""
     monkeypatch.undo()
-    monkeypatch.setattr(validity, "check_access", database.look)
+    monkeypatch.setattr(validity, "check_access", database.check_access)
     waits: list[float] = []
 
     async def sleep(seconds: float) -> None:
@@ -148,8 +148,8 @@ async def test_a_check_waits_no_longer_than_a_quarter_of_a_second(
     database.ended = frozenset({"session of 2"})
     revocation = Revocation(viewers, [])
     revocation.recheck_access([ALICE, BOB])
-    await revocation.until_seen()
-    assert closed(viewers) == {ALICE: CloseCode.DEACTIVATED, BOB: CloseCode.SIGNED_OUT}
+    await revocation.until_checked()
+    assert list_close_codes(viewers) == {ALICE: CloseCode.DEACTIVATED, BOB: CloseCode.SIGNED_OUT}
     assert sum(waits) <= 0.25
 
 
@@ -157,9 +157,9 @@ async def test_a_failed_check_is_retried(viewers: Viewers, database: Database) -
     database.fails = 2
     revocation = Revocation(viewers, [])
     revocation.recheck_access([ALICE])
-    await revocation.until_seen()
+    await revocation.until_checked()
     assert len(database.looks) == 4  # two that failed, one of the person, one of the session
-    assert closed(viewers)[ALICE] == CloseCode.DEACTIVATED
+    assert list_close_codes(viewers)[ALICE] == CloseCode.DEACTIVATED
 
 
 async def test_a_tab_that_cannot_be_closed_does_not_keep_others_open(
@@ -175,14 +175,14 @@ async def test_a_tab_that_cannot_be_closed_does_not_keep_others_open(
         among.add(viewer)
     revocation = Revocation(among, [])
     revocation.recheck_access([ALICE])
-    await revocation.until_seen()
-    assert closed(viewers)[ALICE] == CloseCode.DEACTIVATED
+    await revocation.until_checked()
+    assert list_close_codes(viewers)[ALICE] == CloseCode.DEACTIVATED
 
 
 async def test_everybody_is_checked_periodically(
     viewers: Viewers, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(module, "POLL_SECONDS", 0.01)
     revocation = Revocation(viewers, [])
     looking = asyncio.create_task(revocation.run())
     async with asyncio.timeout(10):
@@ -196,6 +196,6 @@ async def test_everybody_is_checked_periodically(
 
 async def test_without_a_request_nothing_is_checked(viewers: Viewers) -> None:
     revocation = Revocation(viewers, [])
-    await revocation.until_seen()
+    await revocation.until_checked()
     revocation.close()
-    assert closed(viewers) == {ALICE: None, BOB: None}
+    assert list_close_codes(viewers) == {ALICE: None, BOB: None}

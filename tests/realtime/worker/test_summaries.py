@@ -22,7 +22,7 @@ from tests.support.fake_upstream import (
     delta,
     role,
 )
-from tests.support.stored import answered
+from tests.support.stored import store_turn
 
 WAIT = 60
 WRITING = "is writing a summary"
@@ -40,7 +40,9 @@ class Summary:
 
     async def begin(self, **more: bool) -> tuple[Reader, Reader, Request]:
         """Return the tab that asked for it, one on the other worker, and the request."""
-        tabs = [await self.company.open(one, self.conversation) for one in self.company.workers]
+        tabs = [
+            await self.company.open(worker, self.conversation) for worker in self.company.workers
+        ]
         alice, model = self.company.alice, ModelChoice(self.company.upstream.pk, "m")
         summarise = Summarise(self.conversation, model, **more)  # type: ignore[arg-type]
         planned = await database_sync_to_async(summarise.begin)(alice, self.writer.id)
@@ -61,7 +63,7 @@ class Summary:
         await self.writer.summaries.until_written()
         await self.company.deliver()
 
-    async def booked(self) -> Usage:
+    async def load_usage(self) -> Usage:
         return await Usage.objects.aget(kind=Usage.Kind.SUMMARY)
 
 
@@ -72,7 +74,7 @@ async def summary(company: Company, upstream: FakeUpstream) -> Summary:
     def talk() -> None:
         last = None
         for number in range(3):
-            _, last = answered(conversation, company.upstream, f"{number}", last)
+            _, last = store_turn(conversation, company.upstream, f"{number}", last)
 
     await database_sync_to_async(talk)()
     return Summary(company, upstream, conversation)
@@ -89,17 +91,19 @@ async def test_tabs_of_both_workers_see_a_summary_being_written_and_stored(
     pause = Pause()
     upstream.script(role(), delta("We spoke about"), pause, *answer(" larks")[1:])
     asker, other, _ = await summary.begin()
-    await summary.until(lambda: "(3 words)" in asker.seen and "(3 words)" in other.seen)
+    await summary.until(
+        lambda: "(3 words)" in asker.frames_text and "(3 words)" in other.frames_text
+    )
     late = await summary.company.open(summary.other, summary.conversation)
-    await summary.until(lambda: WRITING in late.seen)  # the next report
-    assert WRITING in summary.other.summaries.reports.fragment_of(summary.conversation)
+    await summary.until(lambda: WRITING in late.frames_text)  # the next report
+    assert WRITING in summary.other.summaries.reports.render_progress(summary.conversation)
     pause.release()
     await summary.until_written()
     await summary.until(lambda: all(tab.redrawn for tab in (asker, other, late)))
     for tab in (asker, other, late):
         assert WRITING not in last_frame(tab)
         assert 'id="problem"' not in last_frame(tab)
-    assert not summary.other.summaries.reports.fragment_of(summary.conversation)
+    assert not summary.other.summaries.reports.render_progress(summary.conversation)
     assert await ContextCut.objects.aexists()
 
 
@@ -108,7 +112,7 @@ async def test_a_tab_of_another_worker_cancels_a_summary(
 ) -> None:
     upstream.script(role(), delta("We spoke"), Stall())
     asker, other, request = await summary.begin()
-    await summary.until(lambda: WRITING in other.seen)
+    await summary.until(lambda: WRITING in other.frames_text)
     alice = summary.company.alice.pk
     summary.other.summaries.stop(alice + 1, summary.conversation)
     await summary.company.deliver()
@@ -121,7 +125,7 @@ async def test_a_tab_of_another_worker_cancels_a_summary(
         assert WRITING not in last_frame(tab)
         assert 'id="problem"' not in last_frame(tab)
     assert not await ContextCut.objects.aexists()
-    assert (await summary.booked()).provenance == "estimated"
+    assert (await summary.load_usage()).provenance == "estimated"
 
 
 async def test_another_worker_begins_no_second_summary_meanwhile(
@@ -129,7 +133,7 @@ async def test_another_worker_begins_no_second_summary_meanwhile(
 ) -> None:
     upstream.script(role(), Stall())
     _, other, _ = await summary.begin()
-    await summary.until(lambda: WRITING in other.seen)
+    await summary.until(lambda: WRITING in other.frames_text)
     for worker in summary.company.workers:
         with (
             pytest.raises(Refused, match="written already"),
@@ -149,7 +153,7 @@ async def test_all_tabs_are_told_that_the_upstream_failed_in_the_middle(
     for tab in (asker, other):
         assert "Nothing was left out" in last_frame(tab)
     assert not await ContextCut.objects.aexists()
-    assert (await summary.booked()).provenance == "estimated"
+    assert (await summary.load_usage()).provenance == "estimated"
 
 
 @pytest.mark.parametrize("is_lost", [True, False])
@@ -161,7 +165,7 @@ async def test_tabs_are_told_if_nothing_is_heard_of_a_summary_any_more(
     pause = Pause()
     upstream.script(role(), delta("We"), pause, *answer(" spoke")[1:])
     _, other, _ = await summary.begin()
-    await summary.until(lambda: WRITING in other.seen)
+    await summary.until(lambda: WRITING in other.frames_text)
     if is_lost:
         pause.release()
         await summary.writer.summaries.until_written()
@@ -182,7 +186,7 @@ async def test_a_returning_tab_is_told_of_a_summary_that_its_server_never_finish
     tab = await summary.company.open(summary.other, summary.conversation)
     summary.other.summaries.reports.expect(summary.conversation)
     async with asyncio.timeout(WAIT):
-        while "reached any more" not in tab.seen:  # noqa: ASYNC110 - time passes
+        while "reached any more" not in tab.frames_text:  # noqa: ASYNC110 - time passes
             await asyncio.sleep(0.005)
 
 
@@ -196,7 +200,7 @@ async def test_a_summary_is_cancelled_with_its_conversation(
     summary.other.conversation_changed(summary.company.alice.pk, summary.conversation)
     await summary.until(lambda: not summary.writer.summaries)
     await request.until_closed()
-    booked = await summary.booked()
+    booked = await summary.load_usage()
     assert (booked.conversation, booked.user_id) == (
         summary.conversation,
         summary.company.alice.pk,
@@ -212,7 +216,7 @@ async def test_a_summary_of_somebody_who_is_erased_is_cancelled_and_booked_for_n
     summary.writer.recheck_access(None)
     await summary.until(lambda: not summary.writer.summaries)
     await request.until_closed()
-    assert (await summary.booked()).user_id is None
+    assert (await summary.load_usage()).user_id is None
 
 
 async def test_a_summary_ends_with_the_session_that_asked_for_it(
@@ -221,7 +225,7 @@ async def test_a_summary_ends_with_the_session_that_asked_for_it(
     monkeypatch.setattr(revocation, "SETTLE_SECONDS", 0.01)
     upstream.script(role(), delta("We spoke"), Stall())
     _, other, request = await summary.begin()
-    await summary.until(lambda: WRITING in other.seen)
+    await summary.until(lambda: WRITING in other.frames_text)
     summary.writer.recheck_access([summary.company.alice.pk])  # no session has this key
     await summary.until(lambda: not summary.writer.summaries)
     await request.until_closed()
@@ -236,7 +240,7 @@ async def test_a_draining_worker_gives_a_summary_time_and_says_if_it_is_not_fini
     pause = Pause()
     upstream.script(role(), delta("We"), pause, *answer(" spoke")[1:])
     asker, other, _ = await summary.begin()
-    await summary.until(lambda: WRITING in other.seen)
+    await summary.until(lambda: WRITING in other.frames_text)
     draining = asyncio.create_task(summary.writer.draining.run(seconds, Tasks(), alone=False))
     if seconds:
         await asyncio.sleep(0)

@@ -39,12 +39,12 @@ async def test_tasks_are_cancelled_together_and_new_ones_can_start() -> None:
 async def test_a_task_runs_in_the_given_context() -> None:
     seen = []
 
-    async def look() -> None:
+    async def record_owner() -> None:
         seen.append(owner.get())
 
     owner.set("a request")
     tasks = Tasks()
-    tasks.start(look())
-    tasks.start(look(), Context())
+    tasks.start(record_owner())
+    tasks.start(record_owner(), Context())
     await tasks.until_done()
     assert seen == ["a request", "nobody"]

@@ -10,7 +10,7 @@ from chatapp.models import DailyUsage, Price, Upstream, Usage, User
 from chatapp.realtime.worker import upkeep
 from chatapp.upstream.wire.model_list import ListedModel
 from chatapp.upstream.wire.model_prices import ListedPrice
-from tests.support.stored import answered, started_by
+from tests.support.stored import new_conversation, store_turn
 
 
 async def test_a_failing_chore_is_retried_and_the_others_run(
@@ -24,7 +24,7 @@ async def test_a_failing_chore_is_retried_and_the_others_run(
         done.append("away")
         raise OperationalError
 
-    async def broken() -> None:
+    async def fail() -> None:
         done.append("broken")
         raise ArithmeticError
 
@@ -33,7 +33,7 @@ async def test_a_failing_chore_is_retried_and_the_others_run(
         if len(done) >= 6:
             enough.set()
 
-    keeping_up = asyncio.create_task(upkeep.run_upkeep(away, broken, fine))
+    keeping_up = asyncio.create_task(upkeep.run_upkeep(away, fail, fine))
     async with asyncio.timeout(10):
         await enough.wait()
     keeping_up.cancel()
@@ -42,9 +42,9 @@ async def test_a_failing_chore_is_retried_and_the_others_run(
 
 @pytest.mark.django_db
 async def test_ledger_rows_of_an_older_version_are_completed(
-    alice: User, connected: Upstream
+    alice: User, saved_upstream: Upstream
 ) -> None:
-    await sync_to_async(answered)(started_by(alice), connected, "Why?")
+    await sync_to_async(store_turn)(new_conversation(alice), saved_upstream, "Why?")
     await Usage.objects.aupdate(
         user=None, booked_at=None, day=None, upstream=None, upstream_name=""
     )
@@ -56,31 +56,31 @@ async def test_ledger_rows_of_an_older_version_are_completed(
 
 @pytest.mark.django_db
 async def test_the_library_prices_models_listed_without_a_price(
-    connected: Upstream, monkeypatch: pytest.MonkeyPatch
+    saved_upstream: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own, known = ListedPrice(1, 2), ListedPrice(3, 4)
-    asked: list[tuple[str, list[str]]] = []
+    own, library_price = ListedPrice(1, 2), ListedPrice(3, 4)
+    lookups: list[tuple[str, list[str]]] = []
 
     async def library(base_url: str, models: list[str]) -> list[ListedModel]:
-        asked.append((base_url, models))
-        return [ListedModel("b", price=known)]
+        lookups.append((base_url, models))
+        return [ListedModel("b", price=library_price)]
 
-    monkeypatch.setattr(upkeep, "known_prices", library)
+    monkeypatch.setattr(upkeep, "find_known_models", library)
     listed = [ListedModel("a", price=own), ListedModel("b"), ListedModel("c")]
     for _ in range(2):
-        await upkeep.keep_prices(connected, listed)
-    assert asked[0] == (connected.base_url, ["b", "c"])
+        await upkeep.store_prices(saved_upstream, listed)
+    assert lookups[0] == (saved_upstream.base_url, ["b", "c"])
     rows = Price.objects.order_by("model").values_list("model", "source", "input")
     assert [row async for row in rows] == [("a", "gateway", 1), ("b", "genai-prices", 3)]
 
 
 @pytest.mark.django_db
 async def test_a_failing_price_library_is_tolerated(
-    connected: Upstream, monkeypatch: pytest.MonkeyPatch
+    saved_upstream: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def broken(*_: object) -> list[ListedModel]:
+    async def fail(*_: object) -> list[ListedModel]:
         raise OSError("no process")
 
-    monkeypatch.setattr(upkeep, "known_prices", broken)
-    await upkeep.keep_prices(connected, [ListedModel("a")])
+    monkeypatch.setattr(upkeep, "find_known_models", fail)
+    await upkeep.store_prices(saved_upstream, [ListedModel("a")])
     assert not await Price.objects.aexists()

@@ -53,7 +53,7 @@ def test_characters_per_token_are_those_of_the_chats_own_answers(
 
 
 def test_tools_count_as_they_were_last_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(billed, "known_tools", {1: 512 + 4000})
+    monkeypatch.setattr(billed, "tokens_by_upstream", {1: 512 + 4000})
     assert tool_tokens(Upstream(pk=1)) == 1032
     assert tool_tokens(Upstream(pk=1, offers_tools=False)) == 0
     assert tool_tokens(Upstream(pk=2)) == 0

@@ -27,8 +27,8 @@ OURS = sorted(
 def jinja() -> Environment:
     backend = engines["jinja2"]
     assert isinstance(backend, Jinja2)
-    made: Environment = backend.env
-    return made
+    jinja_environment: Environment = backend.env
+    return jinja_environment
 
 
 @pytest.fixture
@@ -36,20 +36,20 @@ def engine() -> Environment:
     return jinja()
 
 
-def source_of(name: str) -> str:
+def read_source(name: str) -> str:
     return (TEMPLATES / name).read_text()
 
 
-def inlined(name: str) -> Iterator[str]:
+def walk_includes(name: str) -> Iterator[str]:
     """Iterate over a template and all that it includes."""
     yield name
-    for included in INCLUDE.findall(source_of(name)):
-        yield from inlined(included)
+    for included in INCLUDE.findall(read_source(name)):
+        yield from walk_includes(included)
 
 
 @cache
-def parsed(name: str) -> nodes.Template:
-    return jinja().parse(source_of(name))
+def parse_template(name: str) -> nodes.Template:
+    return jinja().parse(read_source(name))
 
 
 def test_text_is_escaped_and_safe_html_is_not(engine: Environment) -> None:
@@ -69,17 +69,19 @@ def test_an_undefined_name_is_an_error(engine: Environment, template: str) -> No
 def test_a_template_compiles_and_its_references_exist(engine: Environment, name: str) -> None:
     """The templates that it includes, imports or extends exist too."""
     engine.get_template(name)
-    for referenced in meta.find_referenced_templates(parsed(name)):
+    for referenced in meta.find_referenced_templates(parse_template(name)):
         assert referenced in OURS
 
 
 @pytest.mark.parametrize("name", OURS)
 def test_attribute_values_are_quoted_and_nothing_is_marked_safe(name: str) -> None:
     """An unquoted attribute ends at a space, which escaping does not change."""
-    source = source_of(name)
+    source = read_source(name)
     assert not re.search(r"\s[\w:-]+=\s*{{", source)
-    marked = [one.name for one in parsed(name).find_all(nodes.Filter)]
-    allowed = [*inlined(name)].count("account/_fields.html")  # our own help texts
+    marked = [
+        template_filter.name for template_filter in parse_template(name).find_all(nodes.Filter)
+    ]
+    allowed = [*walk_includes(name)].count("account/_fields.html")  # our own help texts
     assert marked.count("safe") == allowed
     assert "autoescape" not in source
 
@@ -101,4 +103,4 @@ def test_urls_equal_those_of_django(engine: Environment, name: str) -> None:
 
 
 def test_apostrophes_are_straight() -> None:
-    assert [name for name in OURS if "\u2019" in source_of(name)] == []
+    assert [name for name in OURS if "\u2019" in read_source(name)] == []

@@ -18,7 +18,7 @@ def reply(*failed: FailedModel, content: str = "Here.", ending: str = "complete"
         content=content,
         ending=ending,
         conversation=Conversation(),
-        failed_models_record=[one.as_record() for one in failed] or None,
+        failed_models_record=[model.as_record() for model in failed] or None,
     )
 
 

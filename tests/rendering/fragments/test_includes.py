@@ -20,21 +20,25 @@ PAGES = [
 ]
 
 
-def drawn(page: str, *extensions: type[Extension]) -> str:
-    return made_of(PARTS, *extensions, WithoutLayout).from_string(page).render(names=["A", "B"])
+def render_page(page: str, *extensions: type[Extension]) -> str:
+    return (
+        build_environment(PARTS, *extensions, WithoutLayout)
+        .from_string(page)
+        .render(names=["A", "B"])
+    )
 
 
-def made_of(parts: dict[str, str], *extensions: type[Extension]) -> Environment:
+def build_environment(parts: dict[str, str], *extensions: type[Extension]) -> Environment:
     return Environment(loader=DictLoader(parts), extensions=extensions, autoescape=True)
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_an_inlined_template_renders_like_an_included_one(page: str) -> None:
-    assert drawn(page, WithIncludes) == drawn(page)
+    assert render_page(page, WithIncludes) == render_page(page)
 
 
 def test_nothing_is_looked_up_at_render_time() -> None:
     parts = dict(PARTS)
-    page = made_of(parts, WithIncludes).from_string(PAGES[0])
+    page = build_environment(parts, WithIncludes).from_string(PAGES[0])
     parts.clear()
     assert "Alice" in page.render(names=["Alice"])

@@ -31,7 +31,7 @@ ROWS = [
 ]
 
 
-def drawn(template: str, **values: object) -> str:
+def render_template(template: str, **values: object) -> str:
     environment = Environment(autoescape=True, extensions=[WithoutLayout])
     return environment.from_string(template).render(one=1, **values)
 
@@ -40,9 +40,9 @@ def drawn(template: str, **values: object) -> str:
     ("template", "html"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS]
 )
 def test_layout_white_space_is_removed(template: str, html: str) -> None:
-    assert drawn(template) == html
+    assert render_template(template) == html
 
 
 def test_white_space_in_values_is_kept() -> None:
     text = "\n  one\n\n  two \n"
-    assert drawn("<pre>\n  {{- text -}}\n</pre>", text=text) == f"<pre>{text}</pre>"
+    assert render_template("<pre>\n  {{- text -}}\n</pre>", text=text) == f"<pre>{text}</pre>"

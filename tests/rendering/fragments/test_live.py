@@ -12,7 +12,7 @@ from chatapp.rendering.fragments import LiveReply, snapshot_fragment
 from chatapp.rendering.markdown.budgets import WORK_A_TURN
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
 from tests.support.page import Page
-from tests.support.profile import scaled
+from tests.support.profile import choose_size
 
 WORDS = [" word", "**bold**", " and", ".\n\n", "- item\n", "\n```py\n", "x = 1\n", " `c`", "a "]
 MUCH = "Some *words*.\n\n" * 2 * (WORK_A_TURN // 100)  # takes several turns of the event loop
@@ -62,7 +62,7 @@ def regions(page: Page) -> list[tuple[str, str]]:
     ]
 
 
-@settings(max_examples=scaled(20, 400))
+@settings(max_examples=choose_size(20, 400))
 @given(st.sampled_from([think, text("answer", "Well")]), st.lists(FLUSHED, max_size=16))
 def test_applying_every_frame_gives_what_a_snapshot_draws(
     first: Step, steps: list[tuple[Step, bool]]
@@ -75,9 +75,9 @@ def test_applying_every_frame_gives_what_a_snapshot_draws(
     page.swap(snapshot_fragment(live.view()))
 
     def check() -> None:
-        drawn = Page(template)
-        drawn.swap(snapshot_fragment(live.view()))
-        assert regions(page) == regions(drawn)
+        snapshot_page = Page(template)
+        snapshot_page.swap(snapshot_fragment(live.view()))
+        assert regions(page) == regions(snapshot_page)
 
     for step, is_flushed in [(first, True), *steps, (LiveReply.finish, True)]:
         step(live)

@@ -29,5 +29,5 @@ def test_a_computed_cost_without_fees_is_at_least(price: dict[str, str] | None, 
         message=message, provenance="reported", cost=DOLLAR // 2, price=price, **counts
     )
     page = parse(reply_html(ReplyView(message, [])))
-    [usage] = (one for one in page.walk() if "data-usage" in one.attributes)
+    [usage] = (element for element in page.walk() if "data-usage" in element.attributes)
     assert " ".join(usage.text.split()) == f"3 tokens · {text}"

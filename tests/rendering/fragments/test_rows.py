@@ -12,7 +12,7 @@ from chatapp.rendering.fragments import environment, rows
 
 
 @pytest.fixture
-def drawn(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def drawn_templates(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The templates that were drawn."""
     names: list[str] = []
 
@@ -24,11 +24,11 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
-def test_a_row_is_drawn_once_until_something_in_it_changes(drawn: list[str]) -> None:
+def test_a_row_is_drawn_once_until_something_in_it_changes(drawn_templates: list[str]) -> None:
     sky = Conversation(title="Sky")
     first = fragments.conversation_row(sky, is_running=False)
     assert fragments.conversation_row(sky, is_running=False) is first
-    assert len(drawn) == 1
+    assert len(drawn_templates) == 1
     seen = {first}
     for name, value in {
         "title": "Sea <b>",
@@ -39,11 +39,11 @@ def test_a_row_is_drawn_once_until_something_in_it_changes(drawn: list[str]) -> 
     }.items():
         setattr(sky, name, value)
         seen.add(fragments.conversation_row(sky, is_running=False))
-    assert len(seen) == len(drawn) == 6
+    assert len(seen) == len(drawn_templates) == 6
     assert "<b>" not in fragments.conversation_row(sky, is_running=True)
 
 
-def test_a_running_reply_shows_in_its_row(drawn: list[str]) -> None:
+def test_a_running_reply_shows_in_its_row(drawn_templates: list[str]) -> None:
     sky = Conversation(title="Sky")
     assert "Writing a reply" in fragments.conversation_row(sky, is_running=True)
     assert "Writing a reply" not in fragments.conversation_row(sky, is_running=False)

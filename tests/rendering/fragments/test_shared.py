@@ -1,4 +1,4 @@
-"""What readers of a shared chat get of a reply's frames: named regions, and nothing else."""
+"""The part of a reply's frames that readers of a shared chat get: named regions, nothing else."""
 
 from uuid import uuid4
 
@@ -8,7 +8,12 @@ from hypothesis import strategies as st
 
 from chatapp.models import Message
 from chatapp.models.conversations.rounds import RunState, ToolRun
-from chatapp.rendering.fragments import LiveReply, for_readers, shared_snapshot, snapshot_fragment
+from chatapp.rendering.fragments import (
+    LiveReply,
+    filter_for_readers,
+    shared_snapshot,
+    snapshot_fragment,
+)
 from tests.support.page import Element, Page
 
 ANSWERS = frozenset({"answer", "refusal"})
@@ -23,7 +28,7 @@ def reply() -> LiveReply:
     return LiveReply(Message(pk=uuid4(), role="assistant", ending=Message.STREAMING, model="m"))
 
 
-def page_of(live: LiveReply) -> Page:
+def build_page(live: LiveReply) -> Page:
     """Return a reader's page with the reply, before any text."""
     key = live.view().key
     return Page(f'<div id="messages"><article><div id="b{key}"></div></article></div>')
@@ -39,28 +44,28 @@ def test_regions_that_are_not_shown_are_left_out() -> None:
     frames.append(live.changes())
     live.append("answer", "is short.")
     frames.append(live.changes())
-    heard = "".join(for_readers(frame, ANSWERS) for frame in frames)
-    assert "secret" not in heard
-    assert "More" not in heard
-    assert "Blue" in heard
-    assert "short." in heard
-    everything = "".join(for_readers(frame, ALL) for frame in frames)
+    readers_html = "".join(filter_for_readers(frame, ANSWERS) for frame in frames)
+    assert "secret" not in readers_html
+    assert "More" not in readers_html
+    assert "Blue" in readers_html
+    assert "short." in readers_html
+    everything = "".join(filter_for_readers(frame, ALL) for frame in frames)
     assert "secret" in everything
     assert "More" in everything
 
 
 def test_a_reader_sees_for_how_long_it_thought_if_reasoning_is_shown() -> None:
     live = reply()
-    page = page_of(live)
+    page = build_page(live)
     live.append("reasoning", "Thinking of dust.")
-    page.swap(for_readers(live.changes(), ALL))
+    page.swap(filter_for_readers(live.changes(), ALL))
     assert page.root.find("summary").text.strip() == "Thinking…"
     live.message.reasoning_duration = 3.0
     live.append("answer", "Blue")
     frame = live.changes()
-    page.swap(for_readers(frame, ALL))
+    page.swap(filter_for_readers(frame, ALL))
     assert page.root.find("summary").text.strip() == "Thought for 3 s"
-    assert "Thought" not in for_readers(frame, ANSWERS)
+    assert "Thought" not in filter_for_readers(frame, ANSWERS)
 
 
 def run_in(state: RunState, name: str = "lookup", text: str = '{"q": "sky"}') -> ToolRun:
@@ -71,25 +76,28 @@ def run_in(state: RunState, name: str = "lookup", text: str = '{"q": "sky"}') ->
 @pytest.mark.parametrize("state", RunState)
 def test_a_readers_tool_call_ends_as_a_snapshot_draws_it(state: RunState) -> None:
     live = reply()
-    followed, joined = page_of(live), page_of(live)
+    followed, joined = build_page(live), build_page(live)
     for arguments in ('{"q"', ': "sk', 'y"}'):
         live.write_call(0, "c1", "lookup", arguments)
-        followed.swap(for_readers(live.changes(), ALL))
+        followed.swap(filter_for_readers(live.changes(), ALL))
     assert followed.root.find("code").text == '{"q": "sky"}'
     live.show_run(0, run_in(state))
-    followed.swap(for_readers(live.changes(), ALL))
-    joined.swap(for_readers(shared_snapshot(live.view()), ALL))
+    followed.swap(filter_for_readers(live.changes(), ALL))
+    joined.swap(filter_for_readers(shared_snapshot(live.view()), ALL))
     ours, others = (outline(page) for page in (followed, joined))
     assert ours == others
 
 
 def outline(page: Page) -> list[tuple[str, dict[str, str], str]]:
     """Return the tags of a page with their attributes and texts, without white space."""
-    found = page.root.find_all("#messages details, #messages details *")
-    return [(tag_of(one), dict(one.attributes), "".join(one.text.split())) for one in found]
+    elements = page.root.find_all("#messages details, #messages details *")
+    return [
+        (get_opening_tag(element), dict(element.attributes), "".join(element.text.split()))
+        for element in elements
+    ]
 
 
-def tag_of(element: Element) -> str:
+def get_opening_tag(element: Element) -> str:
     return element.html.partition(">")[0].partition(" ")[0]
 
 
@@ -104,7 +112,7 @@ def test_only_the_parts_of_a_tool_call_without_buttons_are_sent(
         live.changes()
     live.show_run(0, run_in(state))
     frame = live.changes()
-    heard = for_readers(frame, ALL)
+    readers_html = filter_for_readers(frame, ALL)
     assert ("hx-ws" in frame) is (state is RunState.ASKING)
     for words in (
         "hx-ws",
@@ -115,10 +123,12 @@ def test_only_the_parts_of_a_tool_call_without_buttons_are_sent(
         "<button",
         str(live.message.pk),
     ):
-        assert words not in heard
-    assert "lookup" in heard
-    assert for_readers(frame, ANSWERS) == ""
-    assert for_readers(shared_snapshot(live.view()), ANSWERS).count("<template") == 1  # no text
+        assert words not in readers_html
+    assert "lookup" in readers_html
+    assert filter_for_readers(frame, ANSWERS) == ""
+    assert (
+        filter_for_readers(shared_snapshot(live.view()), ANSWERS).count("<template") == 1
+    )  # no text
 
 
 @pytest.mark.parametrize(
@@ -143,10 +153,10 @@ def test_nothing_that_a_call_may_not_have_is_sent_with_it(added: str, style: str
     name = ' data-region="tool-call"' if "#b" in style else ""
     ending = f'"{name}>' if name else '">'
     frame = f'<template hx-swap-oob="{style}{ending}<pre>Shown{added}</pre></template>'
-    heard = for_readers(frame, ALL)
-    assert "Shown" in heard
+    readers_html = filter_for_readers(frame, ALL)
+    assert "Shown" in readers_html
     for words in ("ecret", "Allow", "evil", "messages", "button", "hx-ws", "<form", "<input"):
-        assert words not in heard
+        assert words not in readers_html
 
 
 @pytest.mark.parametrize(
@@ -166,22 +176,22 @@ def test_nothing_that_a_call_may_not_have_is_sent_with_it(added: str, style: str
     ],
 )
 def test_no_other_change_of_a_call_is_sent(opening: str) -> None:
-    assert for_readers(f'<template hx-swap-oob="{opening}Secret</template>', ALL) == ""
+    assert filter_for_readers(f'<template hx-swap-oob="{opening}Secret</template>', ALL) == ""
 
 
 @pytest.mark.parametrize("text", [HOSTILE, "</template><p>x", "</code></pre><button>x", "<!--"])
 def test_foreign_text_in_a_tool_call_stays_text(text: str) -> None:
     live = reply()
-    page = page_of(live)
+    page = build_page(live)
     for part in (text[:7], text[7:]):
         live.write_call(0, "c1", text, part)
-        page.swap(for_readers(live.changes(), ALL))
+        page.swap(filter_for_readers(live.changes(), ALL))
     live.show_run(0, run_in(RunState.DONE, text, text))
-    page.swap(for_readers(live.changes(), ALL))
+    page.swap(filter_for_readers(live.changes(), ALL))
     assert len(page.root.find_all("#messages > article")) == 1
     assert not page.root.find_all("template, button")
     assert page.root.find(class_="tool-name").text == text
-    assert [one.text for one in page.root.find_all("code")] == [text, text]
+    assert [element.text for element in page.root.find_all("code")] == [text, text]
 
 
 def test_frames_of_the_owners_page_are_left_out() -> None:
@@ -196,16 +206,16 @@ def test_frames_of_the_owners_page_are_left_out() -> None:
         HOSTILE,
         "",
     ):
-        assert for_readers(frame, ALL) == ""
+        assert filter_for_readers(frame, ALL) == ""
 
 
 @pytest.mark.parametrize("text", [HOSTILE, "</template><p>x", "`</template>`", "a\n\n```\n" * 3])
 def test_foreign_text_makes_no_swap_of_its_own(text: str) -> None:
     live = reply()
-    page = page_of(live)
+    page = build_page(live)
     for part in (text[:7], text[7:]):
         live.append("answer", part)
-        page.swap(for_readers(live.changes(), ANSWERS))
+        page.swap(filter_for_readers(live.changes(), ANSWERS))
     assert len(page.root.find_all("#messages > article")) == 1
     assert not page.root.find_all("template")
 
@@ -218,13 +228,13 @@ def test_foreign_text_makes_no_swap_of_its_own(text: str) -> None:
 )
 def test_a_readers_page_ends_as_a_snapshot_draws_it(parts: list[tuple[str, str]]) -> None:
     live = reply()
-    followed, joined = page_of(live), page_of(live)
+    followed, joined = build_page(live), build_page(live)
     for region, text in parts:
         live.append(region, text)
-        followed.swap(for_readers(live.changes(), ANSWERS))
+        followed.swap(filter_for_readers(live.changes(), ANSWERS))
     while live.is_behind:
-        followed.swap(for_readers(live.changes(), ANSWERS))
-    joined.swap(for_readers(shared_snapshot(live.view()), ANSWERS))
+        followed.swap(filter_for_readers(live.changes(), ANSWERS))
+    joined.swap(filter_for_readers(shared_snapshot(live.view()), ANSWERS))
     [ours, others] = (page.root.find(id="messages") for page in (followed, joined))
     assert ours.html == others.html
     assert not followed.root.find_all(data_region="reasoning")

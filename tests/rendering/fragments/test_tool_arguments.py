@@ -23,7 +23,7 @@ def test_each_argument_has_a_row_with_its_value() -> None:
     ]
 
 
-def nested(depth: int) -> str:
+def nest_lists(depth: int) -> str:
     return f'{{"a": {"[" * depth}{"]" * depth}}}'
 
 
@@ -36,7 +36,7 @@ def nested(depth: int) -> str:
         "[1]",
         '{"query": "sk',
         '{"query": ' + "[" * 5000,
-        nested(MAX_DEPTH + 1),
+        nest_lists(MAX_DEPTH + 1),
         json.dumps(dict.fromkeys(map(str, range(MAX_ROWS + 1)))),
         '{"long": "' + "x" * 1000 + '"}',
         '{"grows": [' + "[0]," * 90 + "0]}",
@@ -47,9 +47,9 @@ def test_other_arguments_stay_text(arguments: str) -> None:
 
 
 def test_the_deepest_and_the_most_values_still_have_rows() -> None:
-    most = json.dumps(dict.fromkeys(map(str, range(MAX_ROWS))))
-    assert len(argument_rows(nested(MAX_DEPTH), 1000)) == 1
-    assert len(argument_rows(most, 1000)) == MAX_ROWS
+    longest = json.dumps(dict.fromkeys(map(str, range(MAX_ROWS))))
+    assert len(argument_rows(nest_lists(MAX_DEPTH), 1000)) == 1
+    assert len(argument_rows(longest, 1000)) == MAX_ROWS
 
 
 @pytest.mark.parametrize("state", RunState)

@@ -49,9 +49,9 @@ def test_a_name_that_has_not_arrived_is_a_tool() -> None:
 def test_a_call_is_named_by_its_title_also_once_it_is_stored() -> None:
     run = ToolRun("1", "wiki__search", "{}", title="Find <b>pages</b>")
     stored = ToolRun.from_record({**run.as_record(), "of a later version": 1})
-    stored.take_aside(run.aside_record())
-    for one in (run, stored):
-        assert CallRegion(0, 0, one, "c", UUID(int=7)).tool == ReadableName(
+    stored.restore_aside(run.aside_record())
+    for tool_run in (run, stored):
+        assert CallRegion(0, 0, tool_run, "c", UUID(int=7)).tool == ReadableName(
             "Find <b>pages</b>", "Wiki", "wiki__search"
         )
     assert "title" not in run.as_record()

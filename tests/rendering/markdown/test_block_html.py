@@ -9,7 +9,7 @@ from turbohtml import Element
 
 from chatapp.rendering.markdown import render
 from tests.support.dom import fragment
-from tests.support.profile import scaled
+from tests.support.profile import choose_size
 
 from .texts import ANSWER, PIECES
 
@@ -87,7 +87,7 @@ def test_markdown_is_rendered_to_html(text: str, html: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "expected"),
     [
         ("<script>alert(1)</script>", None),
         ("<b onclick=x>a", None),
@@ -108,9 +108,9 @@ def test_markdown_is_rendered_to_html(text: str, html: str | None) -> None:
         (r"\\<b>", r"\<b>"),
     ],
 )
-def test_raw_html_is_shown_and_never_interpreted(text: str, shown: str | None) -> None:
+def test_raw_html_is_shown_and_never_interpreted(text: str, expected: str | None) -> None:
     page = fragment(render(text))
-    assert page.text == (shown or text)
+    assert page.text == (expected or text)
     assert tags(page) <= {"div", "p", "ul", "li", "strong", "em", "code"}
 
 
@@ -125,7 +125,7 @@ def test_only_web_and_mail_addresses_become_links(address: str) -> None:
     assert "href" not in render(f"[a]({address}) ![b]({address})")
 
 
-@settings(max_examples=scaled(20, 200))
+@settings(max_examples=choose_size(20, 200))
 @given(st.lists(st.sampled_from(PIECES), max_size=20))
 def test_the_output_contains_only_known_elements_and_attributes(pieces: list[str]) -> None:
     names = re.findall(r"\s([a-z-]+)=\"", re.sub(r">[^<]*", ">", render("".join(pieces))))
@@ -133,7 +133,7 @@ def test_the_output_contains_only_known_elements_and_attributes(pieces: list[str
     assert not tags(fragment(render("".join(pieces)))) & {"script", "img", "b", "iframe"}
 
 
-@settings(max_examples=scaled(20, 200))
+@settings(max_examples=choose_size(20, 200))
 @given(
     st.lists(st.sampled_from(["**", "`", "<i>", "- ", "\n", "\n\n", "word", " ", "> ", "$", "# "]))
 )

@@ -1,4 +1,4 @@
-"""Where top-level blocks end."""
+"""The ends of top-level blocks."""
 
 import pytest
 

@@ -8,15 +8,15 @@ from turbohtml import Element
 from bench.bombs import TEXTS
 from chatapp.rendering.markdown import Block, LiveMarkdown, block_html, budgets, render
 from chatapp.rendering.markdown.block_html import PLAIN, block_at_once
-from tests.support.profile import scaled
+from tests.support.profile import choose_size
 
 from .page import make, region
 from .texts import PIECES
 
-NAMES = list(TEXTS)[:: scaled(4, 1)]
+NAMES = list(TEXTS)[:: choose_size(4, 1)]
 
 
-def page_of(pieces: list[str]) -> tuple[Element, LiveMarkdown]:
+def build_page(pieces: list[str]) -> tuple[Element, LiveMarkdown]:
     """Return the page of a viewer who saw the text arrive in these pieces, and the live text."""
     live, page = LiveMarkdown(), region()
     for piece in [*pieces, None]:
@@ -26,7 +26,7 @@ def page_of(pieces: list[str]) -> tuple[Element, LiveMarkdown]:
         make(live.changes(), page)
     while live.has_jobs:
         for job in live.jobs():
-            make(live.take(job, block_html(job.block, job.definitions)), page)
+            make(live.apply_result(job, block_html(job.block, job.definitions)), page)
     return page, live
 
 
@@ -42,7 +42,7 @@ TIGHT = {
 }
 
 
-@settings(max_examples=scaled(40, 300))
+@settings(max_examples=choose_size(40, 300))
 @given(st.lists(st.sampled_from(PIECES), max_size=40), st.integers(1, 9))
 def test_random_markup_beyond_any_limit_ends_like_the_whole_text(
     pieces: list[str], size: int
@@ -51,7 +51,7 @@ def test_random_markup_beyond_any_limit_ends_like_the_whole_text(
     with pytest.MonkeyPatch.context() as patch:
         for name, value in TIGHT.items():
             patch.setattr(budgets, name, value)
-        page, live = page_of([text[i : i + size] for i in range(0, len(text), size)])
+        page, live = build_page([text[i : i + size] for i in range(0, len(text), size)])
         assert live.html() == render(text)
         assert page.inner_html == live.html()
 
@@ -59,7 +59,7 @@ def test_random_markup_beyond_any_limit_ends_like_the_whole_text(
 @pytest.mark.parametrize("name", NAMES)
 def test_a_streamed_bomb_ends_like_the_whole_text_and_stays_bounded(name: str) -> None:
     text = TEXTS[name](0.02)
-    page, live = page_of([text[i : i + 1000] for i in range(0, len(text), 1000)])
+    page, live = build_page([text[i : i + 1000] for i in range(0, len(text), 1000)])
     assert live.html() == render(text)
     assert page.inner_html == live.html()
     assert len(live.html()) < 40 * len(text) + 100_000
@@ -76,11 +76,11 @@ def rendering_work(text: str, piece: int = 1000) -> list[int]:
     calls: list[int] = []
     with pytest.MonkeyPatch.context() as patch:
 
-        def counted(block: Block, definitions: str) -> tuple[str, bool]:
+        def count_work(block: Block, definitions: str) -> tuple[str, bool]:
             calls[-1] += 200 + (block.size if block.is_formatted else 0) + len(definitions)
             return block_at_once(block, definitions)
 
-        patch.setattr("chatapp.rendering.markdown.live.block_at_once", counted)
+        patch.setattr("chatapp.rendering.markdown.live.block_at_once", count_work)
         for start in range(0, len(text), piece):
             live.append(text[start : start + piece])
             calls.append(0)
@@ -95,8 +95,8 @@ def rendering_work(text: str, piece: int = 1000) -> list[int]:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("piece", [1000, 1_000_000])
 def test_no_call_does_more_work_than_fits_into_a_turn(name: str, piece: int) -> None:
-    most = budgets.WORK_A_TURN + budgets.HEAVIEST_AT_ONCE + budgets.MAX_DEFINED_IN_BLOCK
-    assert max(rendering_work(TEXTS[name](0.1), piece)) < most
+    limit = budgets.WORK_A_TURN + budgets.HEAVIEST_AT_ONCE + budgets.MAX_DEFINED_IN_BLOCK
+    assert max(rendering_work(TEXTS[name](0.1), piece)) < limit
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -145,5 +145,5 @@ def test_only_the_first_formulas_are_rendered_immediately() -> None:
     assert live.html().count("<math") == 1 + budgets.FORMULAS_AT_ONCE
     [job] = live.jobs()
     assert job.index == 1
-    live.take(job, block_html(job.block, job.definitions))
+    live.apply_result(job, block_html(job.block, job.definitions))
     assert live.html().count("<math") == 41

@@ -29,8 +29,8 @@ def test_cleaning_twice_changes_nothing(text: str) -> None:
 
 @given(st.text(st.characters() | st.sampled_from("&<>\xa0\"'")))
 def test_text_is_escaped_like_the_cleaner_does(text: str) -> None:
-    shown = clean(text)
-    assert escape(shown) == nh3.Cleaner(tags=set()).clean(escape(shown))
+    cleaned_text = clean(text)
+    assert escape(cleaned_text) == nh3.Cleaner(tags=set()).clean(escape(cleaned_text))
 
 
 @given(st.text(st.characters() | st.sampled_from("\ud800\udbff\udc00")))

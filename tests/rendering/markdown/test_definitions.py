@@ -4,11 +4,11 @@ import pytest
 
 from chatapp.rendering.markdown import budgets, render
 from chatapp.rendering.markdown.blocks import split
-from chatapp.rendering.markdown.definitions import Definitions, Used
+from chatapp.rendering.markdown.definitions import Definitions, UsedDefinitions
 from tests.support.dom import fragment
 
 
-def learned(text: str) -> Definitions:
+def learn_definitions(text: str) -> Definitions:
     definitions = Definitions()
     for block in split(text):
         definitions.learn(block)
@@ -29,13 +29,13 @@ def learned(text: str) -> Definitions:
     ],
 )
 def test_a_block_gets_the_definitions_that_it_uses(text: str, used: str) -> None:
-    assert learned(text).used_in("see [a]") == used
+    assert learn_definitions(text).find_used("see [a]") == used
 
 
 def test_code_and_oversized_blocks_use_no_definitions() -> None:
-    used = Used(learned("[a]: /b"))
+    used = UsedDefinitions(learn_definitions("[a]: /b"))
     fence, large = split("```\n[a]\n```\n" + "[a] " * budgets.MAX_BLOCK_LENGTH)
-    assert (used.of(fence), used.of(large)) == ("", "")
+    assert (used.for_block(fence), used.for_block(large)) == ("", "")
 
 
 def test_definitions_reach_every_block() -> None:
@@ -59,7 +59,7 @@ def test_a_list_of_references_is_not_a_definition(label: str) -> None:
     assert render(text).index("As in") < render(text).index("Smith, J.")
 
 
-@pytest.mark.parametrize("rest", ["", ' "A title"', " 'A title'", " (A title)", "  "])
-def test_a_definition_may_have_a_title(rest: str) -> None:
-    html = render(f"As in [a].\n\n[a]: <https://example.org/x>{rest}\n")
+@pytest.mark.parametrize("title", ["", ' "A title"', " 'A title'", " (A title)", "  "])
+def test_a_definition_may_have_a_title(title: str) -> None:
+    html = render(f"As in [a].\n\n[a]: <https://example.org/x>{title}\n")
     assert 'href="https://example.org/x"' in html

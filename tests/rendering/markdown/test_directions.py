@@ -21,16 +21,16 @@ def test_the_direction_of_a_block_follows_most_of_its_letters(text: str) -> None
     block = fragment(render(text)).find("div")
     assert block
     assert block.attrs["dir"] == "rtl"
-    [inside] = [one for one in block.find_all(True) if one.tag in ("p", "h3")]
+    [inside] = [element for element in block.find_all(True) if element.tag in ("p", "h3")]
     assert inside.attrs["dir"] == "rtl"
 
 
 def test_each_item_and_cell_has_its_own_direction() -> None:
     listed = fragment(render(f"- `git push`: {HEBREW}\n- Only English\n  - {HEBREW}\n"))
-    assert [one.attrs.get("dir") for one in listed.find_all("li")] == ["rtl", None, "rtl"]
+    assert [element.attrs.get("dir") for element in listed.find_all("li")] == ["rtl", None, "rtl"]
     table = fragment(render(f"| Name {HEBREW} | b |\n|---|---|\n| c | {HEBREW} |\n"))
-    assert [one.attrs.get("dir") for one in table.find_all("th")] == ["rtl", None]
-    assert [one.attrs.get("dir") for one in table.find_all("td")] == [None, "rtl"]
+    assert [element.attrs.get("dir") for element in table.find_all("th")] == ["rtl", None]
+    assert [element.attrs.get("dir") for element in table.find_all("td")] == [None, "rtl"]
 
 
 @pytest.mark.parametrize("text", ["English and שלום.", "Only English.", "`שלום` in English"])

@@ -26,7 +26,7 @@ from tests.support.dom import fragment
 )
 def test_strong_works_next_to_cjk_characters(text: str, strong: list[str]) -> None:
     html = render(text)
-    assert [one.text for one in fragment(html).find_all("strong")] == strong
+    assert [element.text for element in fragment(html).find_all("strong")] == strong
     assert "**" not in fragment(html).text
 
 

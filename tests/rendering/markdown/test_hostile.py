@@ -40,7 +40,7 @@ def test_absurd_text_is_rendered_in_linear_time(text: str) -> None:
             live.changes()
         while live.has_jobs:
             for job in live.jobs():
-                live.take(job, block_html(job.block, job.definitions))
+                live.apply_result(job, block_html(job.block, job.definitions))
         assert live.html() == render(text)
 
 

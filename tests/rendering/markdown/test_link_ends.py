@@ -19,9 +19,9 @@ def links_in(text: str) -> list[tuple[str, str]]:
 )
 def test_an_address_ends_before_a_mark(address: str, mark: str) -> None:
     text = f"见 {address}{mark}后文 https://b.example/"
-    found = links_in(text)
-    assert [words for words, _ in found] == [address, "https://b.example/"]
-    assert found[0][1].endswith(address)
+    links = links_in(text)
+    assert [words for words, _ in links] == [address, "https://b.example/"]
+    assert links[0][1].endswith(address)
     assert dom.fragment(render(text)).text.strip() == text
 
 
@@ -51,7 +51,7 @@ def test_an_address_that_hides_its_host_is_no_link(text: str) -> None:
     ],
 )
 def test_other_addresses_are_links(text: str, address: str) -> None:
-    assert [found for _, found in links_in(text)] == [address]
+    assert [link for _, link in links_in(text)] == [address]
 
 
 def test_code_stays_as_it_is() -> None:

@@ -14,7 +14,7 @@ from chatapp.rendering.markdown import (
     block_html,
     render,
 )
-from tests.support.profile import scaled
+from tests.support.profile import choose_size
 
 from .page import make, region
 from .texts import ANSWER, PIECES
@@ -26,28 +26,28 @@ def stream(pieces: Sequence[str], colour_every: int = 1) -> list[list[Change]]:
     Jobs are done after every `colour_every` pieces and at the end.
     """
     live, page = LiveMarkdown(), region()
-    made: list[list[Change]] = []
+    changes_by_call: list[list[Change]] = []
     for number, piece in enumerate([*pieces, None], 1):
         if piece is not None:
             live.append(piece)
         else:
             live.finish()
-        made.append([])
+        changes_by_call.append([])
         while True:
             changes = live.changes()
             make(changes, page)
             assert page.inner_html == live.html(), piece
-            made[-1] += changes
+            changes_by_call[-1] += changes
             if not live.is_behind:
                 break
         while live.has_jobs and (number % colour_every == 0 or piece is None):
             for job in live.jobs():
-                replaced = live.take(job, block_html(job.block, job.definitions))
+                replaced = live.apply_result(job, block_html(job.block, job.definitions))
                 make(replaced, page)  # sent as a separate message
-                made[-1] += replaced
+                changes_by_call[-1] += replaced
             assert page.inner_html == live.html(), piece
     assert live.html() == render("".join(pieces))
-    return made
+    return changes_by_call
 
 
 def in_pieces(text: str, size: int) -> list[str]:
@@ -64,14 +64,14 @@ def test_an_answer_split_anywhere_ends_like_the_whole_text() -> None:
         stream([ANSWER[:cut], ANSWER[cut:]])
 
 
-@settings(max_examples=scaled(20, 200))
+@settings(max_examples=choose_size(20, 200))
 @given(st.lists(st.sampled_from(PIECES), max_size=20))
 def test_random_markup_ends_like_the_whole_text(pieces: list[str]) -> None:
     stream(pieces)
     stream(list("".join(pieces)), colour_every=100)
 
 
-@settings(max_examples=scaled(15, 100))
+@settings(max_examples=choose_size(15, 100))
 @given(st.lists(st.text(max_size=8), max_size=8))
 def test_random_text_ends_like_the_whole_text(pieces: list[str]) -> None:
     stream(pieces)
@@ -111,19 +111,24 @@ def test_a_crlf_split_in_two_is_one_line_ending() -> None:
 
 
 def test_an_open_fence_is_appended_to_and_coloured_once_finished() -> None:
-    made = stream(["```py\n", "x = '<", "'\n", "y\n", "```\n", "after"])
-    assert made[1:4] == [[Append(4, "x = '&lt;")], [Append(4, "'")], [Append(4, "\ny")]]
-    (coloured,) = made[4]
+    changes_by_call = stream(["```py\n", "x = '<", "'\n", "y\n", "```\n", "after"])
+    assert changes_by_call[1:4] == [[Append(4, "x = '&lt;")], [Append(4, "'")], [Append(4, "\ny")]]
+    (coloured,) = changes_by_call[4]
     assert isinstance(coloured, ReplaceBlock)
     assert '<span class="s">' in coloured.html
-    assert made[5] == [Append(0, '<div class="block" dir="auto"><p>after</p></div>')]
+    assert changes_by_call[5] == [Append(0, '<div class="block" dir="auto"><p>after</p></div>')]
 
 
 def test_finished_code_is_coloured_later_in_place() -> None:
     fences = ["```py\nx = 1\n```\n", "- ```py\n  y = 2\n  ```\n", "\nafter"]
-    made = stream(fences, colour_every=100)
-    assert not any(isinstance(change, ReplaceBlock) for changes in made[:-1] for change in changes)
-    assert [change.index for change in made[-1] if isinstance(change, ReplaceBlock)] == [0, 1]
+    changes_by_call = stream(fences, colour_every=100)
+    assert not any(
+        isinstance(change, ReplaceBlock) for changes in changes_by_call[:-1] for change in changes
+    )
+    assert [change.index for change in changes_by_call[-1] if isinstance(change, ReplaceBlock)] == [
+        0,
+        1,
+    ]
 
 
 def test_a_fence_without_colours_is_not_sent_again() -> None:
@@ -131,8 +136,8 @@ def test_a_fence_without_colours_is_not_sent_again() -> None:
 
 
 def test_a_finished_block_is_not_sent_again() -> None:
-    made = stream(["one **two**\n\n", "three"])
-    assert made[1] == [Append(0, '<div class="block" dir="auto"><p>three</p></div>')]
+    changes_by_call = stream(["one **two**\n\n", "three"])
+    assert changes_by_call[1] == [Append(0, '<div class="block" dir="auto"><p>three</p></div>')]
 
 
 def test_a_later_definition_changes_earlier_blocks_at_the_end() -> None:
@@ -143,8 +148,8 @@ def test_a_later_definition_changes_earlier_blocks_at_the_end() -> None:
 
 
 def test_an_early_definition_changes_nothing_at_the_end() -> None:
-    made = stream(["[foo]: http://a.b\n\n", "see [foo].", "\n\nx"])
-    assert not any(isinstance(change, ReplaceBlock) for change in made[-1])
+    changes_by_call = stream(["[foo]: http://a.b\n\n", "see [foo].", "\n\nx"])
+    assert not any(isinstance(change, ReplaceBlock) for change in changes_by_call[-1])
 
 
 def test_without_new_text_there_are_no_changes() -> None:

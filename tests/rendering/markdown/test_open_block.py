@@ -13,7 +13,7 @@ from chatapp.rendering.markdown.blocks import Block
 from chatapp.rendering.markdown.budgets import MAX_BLOCK_LENGTH
 from chatapp.rendering.markdown.definitions import Definitions
 from chatapp.rendering.markdown.open_block import Prose, is_verbatim
-from tests.support.profile import scaled
+from tests.support.profile import choose_size
 
 
 def open_line(text: str) -> Line:
@@ -60,16 +60,16 @@ def test_a_word_that_becomes_a_url_waits() -> None:
 
 
 @pytest.fixture
-def rendered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def rendered_sources(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The sources that were rendered so far."""
     sources: list[str] = []
     render: Callable[..., str | None] = markdown_html
 
-    def recorded(source: str, *rest: object) -> str | None:
+    def record_render(source: str, *arguments: object) -> str | None:
         sources.append(source)
-        return render(source, *rest)
+        return render(source, *arguments)
 
-    monkeypatch.setattr("chatapp.rendering.markdown.open_block.markdown_html", recorded)
+    monkeypatch.setattr("chatapp.rendering.markdown.open_block.markdown_html", record_render)
     return sources
 
 
@@ -96,33 +96,33 @@ def rendered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     ],
 )
 def test_words_are_appended_without_rendering_only_where_that_is_safe(
-    rendered: list[str], before: str, words: str, change: Change | None
+    rendered_sources: list[str], before: str, words: str, change: Change | None
 ) -> None:
     live = LiveMarkdown()
     live.append(before)
     live.changes()
-    count = len(rendered)
+    count = len(rendered_sources)
     live.append(words)
     changes = live.changes()
     assert (changes == [change]) is (change is not None)
-    assert (len(rendered) == count) is (change is not None)
+    assert (len(rendered_sources) == count) is (change is not None)
 
 
-def test_markers_are_rendered_with_the_text_after_them(rendered: list[str]) -> None:
+def test_markers_are_rendered_with_the_text_after_them(rendered_sources: list[str]) -> None:
     live = LiveMarkdown()
     for piece, times in [("a b", 1), (" **", 1), ("c", 2), ("**", 2), (" d", 3), (" e", 3)]:
         live.append(piece)
         live.changes()
-        assert len(rendered) == times, piece
+        assert len(rendered_sources) == times, piece
     assert live.html() == '<div class="block" dir="auto"><p>a b <strong>c</strong> d e</p></div>'
 
 
-def test_a_line_ending_is_rendered_with_the_next_line(rendered: list[str]) -> None:
+def test_a_line_ending_is_rendered_with_the_next_line(rendered_sources: list[str]) -> None:
     live = LiveMarkdown()
     for piece, times in [("- a", 1), (" b\n", 1), ("- c", 2), (" *d*", 3), (" e\n", 3)]:
         live.append(piece)
         live.changes()
-        assert len(rendered) == times, piece
+        assert len(rendered_sources) == times, piece
     list_html = "<ul><li>a b</li><li>c <em>d</em> e</li></ul>"
     assert live.html() == f'<div class="block" dir="auto">{list_html}</div>'
 
@@ -149,7 +149,7 @@ PIECES = [
 ]
 
 
-@settings(max_examples=scaled(60, 600))
+@settings(max_examples=choose_size(60, 600))
 @example(["     so **much**, `for` it", " `code`"])  # an indented block is code
 @example(["*", ". Then", " _", ". Then", " _", ". Then", ":"])
 @given(st.lists(st.sampled_from(PIECES), max_size=12))

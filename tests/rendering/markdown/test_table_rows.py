@@ -8,7 +8,7 @@ from tests.support import dom
 HEADER = "| one | two | three |\n|:--|:-:|--:|\n"
 
 
-def cells_of(row: str, header: str = HEADER) -> list[str]:
+def render_cells(row: str, header: str = HEADER) -> list[str]:
     """Return the HTML of the cells of a row in a table."""
     rows = dom.fragment(render(header + row)).select("tr")
     return [cell.inner_html for cell in rows[-1].select("td")]
@@ -30,11 +30,11 @@ def cells_of(row: str, header: str = HEADER) -> list[str]:
     ],
 )
 def test_code_is_whole_and_no_cell_is_dropped(row: str, cells: list[str]) -> None:
-    assert cells_of(row) == cells
+    assert render_cells(row) == cells
 
 
 def test_a_link_keeps_its_pipes_in_a_row_with_too_many_cells() -> None:
-    [first, _, _] = cells_of("| [a|b](https://example.org/a|b) | c | d |")
+    [first, _, _] = render_cells("| [a|b](https://example.org/a|b) | c | d |")
     assert "a|b</a>" in first
 
 

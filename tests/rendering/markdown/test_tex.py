@@ -61,7 +61,7 @@ thread.join()
 """
 
 
-def shown(tex: str, *, display: bool = True) -> str:
+def convert_formula(tex: str, *, display: bool = True) -> str:
     """Return the formula's MathML without spaces and classes."""
     html = to_mathml(tex, display=display)
     return re.sub(r"<mspace[^>]*></mspace>| class=\"[^\"]*\"|</?mrow[^>]*>", "", html)
@@ -138,7 +138,7 @@ def test_rows_and_cells_keep_their_places(tex: str, cells: list[list[str]]) -> N
     ],
 )
 def test_commands_are_converted_to_mathml(tex: str, mathml: str) -> None:
-    assert mathml in shown(tex)
+    assert mathml in convert_formula(tex)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_chemistry_and_units_are_converted(tex: str, text: str) -> None:
 def test_a_count_is_a_subscript_and_a_charge_a_superscript() -> None:
     base = '<mi mathvariant="normal">O</mi>'
     charge = '<mn>2</mn><mo lspace="0" rspace="0">−</mo>'
-    assert f"<msubsup>{base}<mn>4</mn>{charge}</msubsup>" in shown(r"\ce{SO4^2-}")
+    assert f"<msubsup>{base}<mn>4</mn>{charge}</msubsup>" in convert_formula(r"\ce{SO4^2-}")
 
 
 def test_a_tag_of_an_inline_formula_is_text() -> None:

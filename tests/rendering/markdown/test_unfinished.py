@@ -1,12 +1,12 @@
-"""How an unfinished block is shown: open markup is closed, undecided text is held back."""
+"""The display of an unfinished block: open markup is closed, undecided text is held back."""
 
 import pytest
 
 from chatapp.rendering.markdown import LiveMarkdown
-from chatapp.rendering.markdown.unfinished import visible
+from chatapp.rendering.markdown.unfinished import complete_markdown
 
 
-def shown(text: str) -> str:
+def render_unfinished(text: str) -> str:
     """Return what a viewer has of an unfinished text, without the block's own element."""
     live = LiveMarkdown()
     live.append(text)
@@ -45,15 +45,15 @@ def test_open_markup_is_closed(text: str, html: str | None) -> None:
         '<ul><li><div class="code" data-language="py"><pre dir="ltr" tabindex="0">'
         '<code class="language-py">x **</code></pre></div></li></ul>'
     )
-    assert shown(text) == expected
+    assert render_unfinished(text) == expected
 
 
 @pytest.mark.parametrize(
     "line", ["-", "--", "=", "#", "*", "1", "1.", "|", ">", "``", "```py", "$$"]
 )
 def test_a_line_of_markers_is_held_back(line: str) -> None:
-    assert shown(line) == ""
-    assert shown("before\n" + line) == "<p>before</p>"
+    assert render_unfinished(line) == ""
+    assert render_unfinished("before\n" + line) == "<p>before</p>"
 
 
 @pytest.mark.parametrize(
@@ -61,4 +61,4 @@ def test_a_line_of_markers_is_held_back(line: str) -> None:
     [("a *b* c", True), ("a *b", True), ("a *", False), ("a [b", False), ("a $b", False)],
 )
 def test_exact_tells_whether_further_words_would_simply_follow(source: str, exact: bool) -> None:
-    assert visible(source).exact is exact
+    assert complete_markdown(source).exact is exact

@@ -10,9 +10,9 @@ from chatapp.rendering.pool.jobs import (
     SomeBlocks,
     Typed,
     WholeText,
-    decoded_answer,
-    decoded_request,
-    encoded,
+    decode_answer,
+    decode_request,
+    encode,
     receive,
     send,
 )
@@ -25,11 +25,11 @@ REQUESTS = [WholeText("a é"), Typed("a é"), SomeBlocks(BLOCKS), SomeBlocks([])
 
 @pytest.mark.parametrize("request_", REQUESTS)
 def test_requests_survive_a_round_trip(request_: Request) -> None:
-    assert decoded_request(encoded(request_)) == request_
+    assert decode_request(encode(request_)) == request_
 
 
 def test_answers_survive_a_round_trip() -> None:
-    assert decoded_answer(encoded(["<p>a</p>", ""])) == ["<p>a</p>", ""]
+    assert decode_answer(encode(["<p>a</p>", ""])) == ["<p>a</p>", ""]
 
 
 @pytest.mark.parametrize("content", [b"", b"a" * 100_000])

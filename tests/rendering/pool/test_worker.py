@@ -14,7 +14,7 @@ from tests.support.live import ROOT
 
 def test_a_worker_renders_like_this_process(renderer: Renderer) -> None:
     texts = [CODE, "so $x^2$", "Some *words*.", "\ud800 $a$"]
-    html_of = renderer.rendered(texts)
+    html_of = renderer.render_texts(texts)
     assert [html_of(text) for text in texts] == [render(text) for text in texts]
 
 
@@ -22,7 +22,7 @@ def test_a_worker_has_neither_our_environment_nor_our_files(
     renderer: Renderer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    renderer.rendered([CODE])
+    renderer.render_texts([CODE])
     [pid] = renderer.pool.pids
     assert Path(f"/proc/{pid}/environ").read_bytes() == b""
     files = [str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir()]
@@ -30,7 +30,7 @@ def test_a_worker_has_neither_our_environment_nor_our_files(
 
 
 def test_code_whose_lexer_never_ends_is_shown_without_colours(renderer: Renderer) -> None:
-    html = renderer.rendered([SLOW + CODE])(SLOW + CODE)
+    html = renderer.render_texts([SLOW + CODE])(SLOW + CODE)
     assert '<code class="language-csharp">a\t\na' in html
     assert '<span class="k">def</span>' in html  # the other block has colours
     [pid] = renderer.pool.pids  # the worker was not killed
@@ -38,7 +38,7 @@ def test_code_whose_lexer_never_ends_is_shown_without_colours(renderer: Renderer
 
 
 def test_a_workers_memory_is_limited(renderer: Renderer) -> None:
-    renderer.rendered([CODE])
+    renderer.render_texts([CODE])
     [pid] = renderer.pool.pids
     limits = Path(f"/proc/{pid}/limits").read_text()
     assert str(1024**3) in limits.partition("Max address space")[2].partition("\n")[0]
@@ -50,7 +50,7 @@ def test_a_worker_ends_with_its_parent_even_if_that_is_killed() -> None:
 from chatapp.rendering.pool import Renderer
 if True:
     renderer = Renderer(workers=2)
-    renderer.rendered([{CODE!r}])
+    renderer.render_texts([{CODE!r}])
     print(*renderer.pool.pids, flush=True)
     input()
 """

@@ -1,4 +1,4 @@
-"""What follows a response on the same connection."""
+"""Requests and bytes that arrive before a response on the same connection is complete."""
 
 from dataclasses import dataclass, field
 from queue import SimpleQueue
@@ -11,7 +11,9 @@ from twisted.internet.testing import StringTransport
 
 from chatapp.server.adapter.http_protocol import IDLE_SECONDS, BoundedFactory, BoundedRequest
 
-GET, HEAD = (b"%s /page HTTP/1.1\r\nHost: localhost\r\n\r\n" % one for one in (b"GET", b"HEAD"))
+GET, HEAD = (
+    b"%s /page HTTP/1.1\r\nHost: localhost\r\n\r\n" % method for method in (b"GET", b"HEAD")
+)
 
 
 @dataclass

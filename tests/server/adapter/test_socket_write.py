@@ -59,7 +59,7 @@ def protocol(transport: Transport) -> Any:
     return protocol
 
 
-def read(data: bytes) -> list[str]:
+def parse_frames(data: bytes) -> list[str]:
     """Return the texts of complete frames."""
     texts = []
     while data:
@@ -79,7 +79,7 @@ def read(data: bytes) -> list[str]:
 def test_a_text_of_any_size_is_one_frame(protocol: Any, transport: Transport, size: int) -> None:
     text = "ö" + "x" * (size - 2) if size > 1 else "x"
     protocol.write(text)
-    assert read(transport.socket.sent + transport.later) == [text]
+    assert parse_frames(transport.socket.sent + transport.later) == [text]
 
 
 @pytest.mark.parametrize("takes", [0, 1, 3, 100, BlockingIOError(), ConnectionResetError()])
@@ -92,7 +92,7 @@ def test_the_transport_writes_what_the_socket_did_not_take_in_order(
     transport.socket.takes = 1_000_000
     for text in texts[1:]:
         protocol.write(text)
-    assert read(transport.socket.sent + transport.later) == texts
+    assert parse_frames(transport.socket.sent + transport.later) == texts
 
 
 def test_nothing_overtakes_frames_queued_for_a_slow_client(
@@ -105,7 +105,7 @@ def test_nothing_overtakes_frames_queued_for_a_slow_client(
     assert transport.socket.sent == transport.later == b""
     protocol.resumeProducing()
     protocol.write("c")
-    assert read(transport.socket.sent + transport.later) == [*texts, "c"]
+    assert parse_frames(transport.socket.sent + transport.later) == [*texts, "c"]
 
 
 @pytest.mark.parametrize("state", ["CONNECTING", "CLOSING", "CLOSED"])

@@ -21,7 +21,7 @@ def test_a_page_without_its_database_is_a_503_without_traceback(
     def fail(*args: object, **options: object) -> None:
         raise error
 
-    monkeypatch.setattr(sidebar, "context_of", fail)
+    monkeypatch.setattr(sidebar, "build_context", fail)
     answer = alices.get("/conversations/")
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "10")
     page = answer.content.decode()
@@ -42,6 +42,6 @@ def test_an_integrity_error_stays_a_500(alices: Client, monkeypatch: pytest.Monk
     def fail(*args: object) -> None:
         raise IntegrityError("twice")
 
-    monkeypatch.setattr(sidebar, "context_of", fail)
+    monkeypatch.setattr(sidebar, "build_context", fail)
     alices.raise_request_exception = False
     assert alices.get("/conversations/").status_code == 500

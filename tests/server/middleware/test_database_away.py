@@ -48,7 +48,9 @@ def test_pages_are_a_503_until_the_database_is_back(site: Site, alice: Person) -
             assert (ready.status_code, ready.json()["database"]) == (503, False)
             assert client.get("/healthz").status_code == 200
             server.wait_for('"status": 503', since)
-            errors = [one for one in server.lines[since:] if '"level": "error"' in one]
+            errors = [
+                log_line for log_line in server.lines[since:] if '"level": "error"' in log_line
+            ]
             loggers = [
                 name for error in errors for name in re.findall(r'"logger": "([^"]+)"', error)
             ]

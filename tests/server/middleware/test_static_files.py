@@ -14,23 +14,25 @@ STATIC = ROOT / "static"
 
 
 @pytest.fixture
-def collected(site: Site) -> Path:
+def static_dir(site: Site) -> Path:
     return Path(site.copy()["DATA_DIR"]) / "static"
 
 
-def served(collected: Path) -> Iterator[Path]:
+def list_hashed_files(static_dir: Path) -> Iterator[Path]:
     for folder in ("js", "css"):
-        yield from (path for path in (collected / folder).iterdir() if HASHED.fullmatch(path.name))
+        yield from (path for path in (static_dir / folder).iterdir() if HASHED.fullmatch(path.name))
 
 
-def bundle(collected: Path, kind: str) -> str:
+def bundle(static_dir: Path, kind: str) -> str:
     """Return the bundle that the chat page loads."""
-    (found,) = (path for path in served(collected) if path.match(f"chat.*.{kind}"))
-    return found.read_text()
+    (bundle_path,) = (
+        path for path in list_hashed_files(static_dir) if path.match(f"chat.*.{kind}")
+    )
+    return bundle_path.read_text()
 
 
-def test_no_comment_of_ours_is_served(collected: Path) -> None:
-    files = list(served(collected))
+def test_no_comment_of_ours_is_served(static_dir: Path) -> None:
+    files = list(list_hashed_files(static_dir))
     assert len(files) > 30
     for file in files:
         text = file.read_text()
@@ -38,7 +40,7 @@ def test_no_comment_of_ours_is_served(collected: Path) -> None:
         assert "/*" not in text or file.suffix == ".js", file.name
 
 
-def code_of(text: str) -> str:
+def strip_code(text: str) -> str:
     """Return the text without comments, white space, and what hashes and bundling change."""
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
     text = re.sub(r"^\s*//.*$| +// .*$", "", text, flags=re.M)
@@ -53,34 +55,34 @@ def test_no_regular_expression_follows_an_arrow(script: Path) -> None:
     assert not re.search(r"=>\s*/[^/*]", script.read_text())
 
 
-def test_all_code_is_served_as_it_was_written(collected: Path) -> None:
-    for file in served(collected):
+def test_all_code_is_served_as_it_was_written(static_dir: Path) -> None:
+    for file in list_hashed_files(static_dir):
         name = f"{file.name.split('.')[0]}{file.suffix}"
         source = STATIC / file.suffix[1:] / name
         if name not in ("chat.js", "chat.css"):
-            assert code_of(source.read_text()) in code_of(file.read_text()), name
+            assert strip_code(source.read_text()) in strip_code(file.read_text()), name
 
 
 @pytest.mark.parametrize("kind", ["js", "css"])
-def test_the_chat_pages_bundle_contains_each_file_once(collected: Path, kind: str) -> None:
-    whole = code_of(bundle(collected, kind))
+def test_the_chat_pages_bundle_contains_each_file_once(static_dir: Path, kind: str) -> None:
+    whole = strip_code(bundle(static_dir, kind))
     files = re.findall(r'import "(?:\./)?(.*)"', (STATIC / kind / f"chat.{kind}").read_text())
     assert len(files) > 15
     for file in files:
-        assert whole.count(code_of((STATIC / kind / file).read_text())) == 1, file
+        assert whole.count(strip_code((STATIC / kind / file).read_text())) == 1, file
 
 
-def test_bundles_import_nothing(collected: Path) -> None:
-    assert not re.search(r"^\s*import\b|\bfrom\s*[\"']", bundle(collected, "js"), re.M)
-    assert "@import" not in bundle(collected, "css")
+def test_bundles_import_nothing(static_dir: Path) -> None:
+    assert not re.search(r"^\s*import\b|\bfrom\s*[\"']", bundle(static_dir, "js"), re.M)
+    assert "@import" not in bundle(static_dir, "css")
 
 
 def test_lazy_imports_use_the_names_that_are_served(
-    collected: Path,
+    static_dir: Path,
 ) -> None:
-    imported = re.findall(r'import\("\./([^"]+)"\)', bundle(collected, "js"))
+    imported = re.findall(r'import\("\./([^"]+)"\)', bundle(static_dir, "js"))
     assert imported
-    assert {collected / "js" / name for name in imported} <= set(served(collected))
+    assert {static_dir / "js" / name for name in imported} <= set(list_hashed_files(static_dir))
 
 
 @pytest.mark.parametrize("kind", ["js", "css"])
@@ -108,6 +110,6 @@ def symbols(sprite: str) -> set[str]:
     return set(re.findall(r'<symbol id="icon-([\w-]+)"', (STATIC / f"{sprite}.svg").read_text()))
 
 
-def test_third_party_files_keep_their_licences(collected: Path) -> None:
-    for jquery in (collected / "admin" / "js" / "vendor" / "jquery").glob("jquery*.js"):
+def test_third_party_files_keep_their_licences(static_dir: Path) -> None:
+    for jquery in (static_dir / "admin" / "js" / "vendor" / "jquery").glob("jquery*.js"):
         assert "license" in jquery.read_text()[:2000].lower(), jquery.name

@@ -36,11 +36,11 @@ async def test_metrics_are_shown_to_clients_that_send_the_token(
     headers = {"Authorization": "Bearer s3cret"}
     answer = await anyone.get("/metrics", headers=headers)
     assert answer.headers["Content-Type"].startswith("text/plain; version=")
-    assert {"chatapp_database_up 1.0", "chatapp_layer_up 1.0"} <= set(lines_of(answer.content))
+    assert {"chatapp_database_up 1.0", "chatapp_layer_up 1.0"} <= set(split_lines(answer.content))
     monkeypatch.setattr(readiness, "connection", Away())
     answer = await anyone.get("/metrics", headers=headers)
-    assert "chatapp_database_up 0.0" in lines_of(answer.content)
+    assert "chatapp_database_up 0.0" in split_lines(answer.content)
 
 
-def lines_of(metrics: bytes) -> list[str]:
+def split_lines(metrics: bytes) -> list[str]:
     return metrics.decode().splitlines()

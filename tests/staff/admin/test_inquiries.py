@@ -11,7 +11,7 @@ from django.contrib.auth.models import Permission
 from django.test import Client
 
 from chatapp.models import AuditEvent, Upstream, User
-from tests.conftest import PASSWORD, confirmed, signed_in
+from tests.conftest import PASSWORD, confirm_password, signed_in
 from tests.support.fake_upstream import FakeUpstream, Pause, answer, delta, done, finish, usage
 from tests.support.live import Server, Site
 from tests.support.program import WAIT_SECONDS
@@ -23,13 +23,13 @@ def path(connected: Upstream, what: str = "check") -> str:
 
 
 def test_the_button_shows_the_report(
-    olives: Client, upstream: FakeUpstream, connected: Upstream
+    olives: Client, upstream: FakeUpstream, saved_upstream: Upstream
 ) -> None:
-    assert path(connected) in olives.get(path(connected, "change")).content.decode()
+    assert path(saved_upstream) in olives.get(path(saved_upstream, "change")).content.decode()
     upstream.models = ["<script>alert(1)</script>"]
     upstream.script(*answer())
     upstream.fail(500, {"error": KEY})
-    page = olives.post(path(connected)).content.decode()
+    page = olives.post(path(saved_upstream)).content.decode()
     assert "It can serve the app." in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
     assert "<script>alert(1)" not in page
@@ -38,47 +38,47 @@ def test_the_button_shows_the_report(
 
 
 def test_the_button_says_why_an_upstream_cannot_serve(
-    olives: Client, upstream: FakeUpstream, connected: Upstream
+    olives: Client, upstream: FakeUpstream, saved_upstream: Upstream
 ) -> None:
     upstream.fail_models(401, {"error": "<b>wrong</b>"})
-    page = olives.post(path(connected)).content.decode()
+    page = olives.post(path(saved_upstream)).content.decode()
     assert "It can't serve the app. It rejects the key." in page
     assert "&lt;b&gt;wrong&lt;/b&gt;" in page
 
 
 def test_checking_an_upstream_needs_permission_to_change_it(
-    alices: Client, upstream: FakeUpstream, connected: Upstream
+    alices: Client, upstream: FakeUpstream, saved_upstream: Upstream
 ) -> None:
     stan = User.objects.create_user("stan", is_staff=True)
     stan.user_permissions.set(Permission.objects.filter(codename="view_upstream"))
     stans = signed_in(stan)
-    assert path(connected) not in stans.get(path(connected, "change")).content.decode()
-    assert stans.post(path(connected)).status_code == 403
-    assert alices.post(path(connected)).status_code == 302
+    assert path(saved_upstream) not in stans.get(path(saved_upstream, "change")).content.decode()
+    assert stans.post(path(saved_upstream)).status_code == 403
+    assert alices.post(path(saved_upstream)).status_code == 302
     assert upstream.requests == []
 
 
 def test_a_check_asks_for_the_password_and_is_logged(
-    olive: User, upstream: FakeUpstream, connected: Upstream
+    olive: User, upstream: FakeUpstream, saved_upstream: Upstream
 ) -> None:
     client = signed_in(olive)
-    answer = client.post(path(connected))
+    answer = client.post(path(saved_upstream))
     assert answer.headers["location"].startswith("/accounts/reauthenticate/")
     assert upstream.requests == []
-    confirmed(client).post(path(connected))
+    confirm_password(client).post(path(saved_upstream))
     assert upstream.requests
     event = AuditEvent.objects.get(action="upstream.checked")
-    assert (event.actor, event.target) == (olive.pk, str(connected.pk))
+    assert (event.actor, event.target) == (olive.pk, str(saved_upstream.pk))
 
 
 def test_a_check_can_only_be_started_by_the_form(
-    olive: User, olives: Client, upstream: FakeUpstream, connected: Upstream
+    olive: User, olives: Client, upstream: FakeUpstream, saved_upstream: Upstream
 ) -> None:
-    assert olives.get(path(connected)).status_code == 405
+    assert olives.get(path(saved_upstream)).status_code == 405
     assert olives.post("/admin/chatapp/upstream/999/check/").status_code == 404
     strict = Client(enforce_csrf_checks=True, headers={"host": "localhost"})
     strict.force_login(olive)
-    assert strict.post(path(connected)).status_code == 403
+    assert strict.post(path(saved_upstream)).status_code == 403
     assert upstream.requests == []
 
 
@@ -92,12 +92,12 @@ async def waiting_check(
         base_url=server.url, cookies=site.olive.cookies, trust_env=False, timeout=WAIT_SECONDS
     ) as olive:
         listed = (await olive.get("/admin/chatapp/upstream/")).text
-        found = re.search(r"/admin/chatapp/upstream/\d+/", listed)
-        assert found
+        match = re.search(r"/admin/chatapp/upstream/\d+/", listed)
+        assert match
         password = await olive.get("/accounts/reauthenticate/")
         token = {"csrfmiddlewaretoken": password.cookies["csrftoken"]}
         await olive.post("/accounts/reauthenticate/", data=token | {"password": PASSWORD})
-        checking = asyncio.create_task(olive.post(f"{found[0]}check/", data=token))
+        checking = asyncio.create_task(olive.post(f"{match[0]}check/", data=token))
         assert await asyncio.to_thread(pause.reached.wait, WAIT_SECONDS)
         yield olive, checking
 

@@ -43,8 +43,10 @@ def test_only_useful_permissions_are_offered(olives: Client, alice: User) -> Non
     page = parse(olives.get(f"/admin/chatapp/user/{alice.pk}/change/").text)
     offered = [label.text.strip() for label in page.find_all("#id_user_permissions label")]
     assert "Can change upstream" in offered
-    assert not [one for one in offered if "conversation" in one]
-    assert not [one for one in offered if "message" in one or "session" in one]
+    assert not [permission for permission in offered if "conversation" in permission]
+    assert not [
+        permission for permission in offered if "message" in permission or "session" in permission
+    ]
 
 
 async def test_the_menu_links_to_the_settings_only_for_people_who_may_change_some(

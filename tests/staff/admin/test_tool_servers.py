@@ -42,7 +42,7 @@ def change(server: ToolServer) -> str:
     return f"/admin/chatapp/toolserver/{server.pk}/change/"
 
 
-def tools_of(server: ToolServer) -> str:
+def build_tools_path(server: ToolServer) -> str:
     return f"/admin/chatapp/toolserver/{server.pk}/tools/"
 
 
@@ -108,8 +108,8 @@ def test_only_a_superuser_may_change_a_command(stans: Client, wiki: ToolServer) 
 
 
 def test_the_button_shows_why_a_server_cannot_be_reached(olives: Client, wiki: ToolServer) -> None:
-    assert tools_of(wiki) in olives.get(change(wiki)).content.decode()
-    page = olives.post(tools_of(wiki)).content.decode()
+    assert build_tools_path(wiki) in olives.get(change(wiki)).content.decode()
+    page = olives.post(build_tools_path(wiki)).content.decode()
     assert "The tool server wiki can&#x27;t be reached (All connection attempts failed)." in page
 
 
@@ -117,7 +117,7 @@ def test_the_button_shows_the_tools_of_a_server(olives: Client, wiki: ToolServer
     ToolServer.objects.update(
         transport="stdio", command=STDIO, secrets=f"PYTHONPATH={ROOT}", unasked_tools="echo"
     )
-    page = " ".join(olives.post(tools_of(wiki)).content.decode().split())
+    page = " ".join(olives.post(build_tools_path(wiki)).content.decode().split())
     assert '<th scope="row">echo</th> <td>runs</td> <td>Gives back what it is given.</td>' in page
     assert '<th scope="row">slow</th> <td>asks first</td> <td>Runs until it is' in page
     assert "&lt;img src=x&gt;long" in page

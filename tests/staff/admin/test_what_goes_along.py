@@ -20,9 +20,9 @@ pytestmark = pytest.mark.django_db
 @pytest.mark.parametrize("is_one_of_many", [False, True], ids=["alone", "selected"])
 @pytest.mark.parametrize("named", ["group", "upstream"])
 def test_limits_deleted_with_a_group_or_an_upstream_are_logged_before_it(
-    olives: Client, connected: Upstream, named: str, is_one_of_many: bool
+    olives: Client, saved_upstream: Upstream, named: str, is_one_of_many: bool
 ) -> None:
-    row = connected if named == "upstream" else Group.objects.create(name="Readers")
+    row = saved_upstream if named == "upstream" else Group.objects.create(name="Readers")
     other = Limit.objects.create(measure="tokens", cap=1)
     caps = (5, 7)
     limits = [Limit.objects.create(measure="tokens", cap=cap, **{named: row}) for cap in caps]
@@ -35,7 +35,7 @@ def test_limits_deleted_with_a_group_or_an_upstream_are_logged_before_it(
         olives.post(f"{page}{row.pk}/delete/", {"post": "yes"})
     assert Limit.objects.get() == other
     logged = AuditEvent.objects.filter(action__endswith=".deleted").order_by("sequence")
-    assert [(one.action, one.target) for one in logged] == [
+    assert [(event.action, event.target) for event in logged] == [
         *(("limit.deleted", str(limit.pk)) for limit in limits),
         (f"{named}.deleted", str(row.pk)),
     ]
@@ -45,19 +45,19 @@ def test_limits_deleted_with_a_group_or_an_upstream_are_logged_before_it(
 
 
 def test_the_log_has_the_access_rules_and_prices_of_a_deleted_upstream(
-    olives: Client, connected: Upstream
+    olives: Client, saved_upstream: Upstream
 ) -> None:
     readers, other = Group.objects.create(name="Readers"), Upstream.objects.create(name="Other")
-    AccessRule.objects.give([readers], upstream=connected, model="")
-    AccessRule.objects.give([], upstream=connected, model="large")
-    AccessRule.objects.give([readers], upstream=other, model="")
+    AccessRule.objects.restrict_to([readers], upstream=saved_upstream, model="")
+    AccessRule.objects.restrict_to([], upstream=saved_upstream, model="large")
+    AccessRule.objects.restrict_to([readers], upstream=other, model="")
     for source, of in (
-        ("administrator", connected),
-        ("gateway", connected),
+        ("administrator", saved_upstream),
+        ("gateway", saved_upstream),
         ("administrator", other),
     ):
         Price.objects.create(upstream=of, model="large", source=source, input=10, output=20)
-    olives.post(f"/admin/chatapp/upstream/{connected.pk}/delete/", {"post": "yes"})
+    olives.post(f"/admin/chatapp/upstream/{saved_upstream.pk}/delete/", {"post": "yes"})
     before = AuditEvent.objects.get(action="upstream.deleted").detail.values["before"]
     assert before["access"] == [
         {"model": "", "groups": ["Readers"]},
@@ -70,12 +70,12 @@ def test_the_log_has_the_access_rules_and_prices_of_a_deleted_upstream(
 
 def test_the_log_has_the_access_rules_of_a_deleted_tool_server(olives: Client) -> None:
     server = ToolServer.objects.create(name="Files", url="https://files.example/mcp")
-    AccessRule.objects.give([Group.objects.create(name="Readers")], tool_server=server)
+    AccessRule.objects.restrict_to([Group.objects.create(name="Readers")], tool_server=server)
     olives.post(f"/admin/chatapp/toolserver/{server.pk}/delete/", {"post": "yes"})
     before = AuditEvent.objects.get(action="toolserver.deleted").detail.values["before"]
     assert before == {"access": [{"model": "", "groups": ["Readers"]}]}
 
 
-def test_the_log_omits_what_was_not_set(olives: Client, connected: Upstream) -> None:
-    olives.post(f"/admin/chatapp/upstream/{connected.pk}/delete/", {"post": "yes"})
+def test_the_log_omits_what_was_not_set(olives: Client, saved_upstream: Upstream) -> None:
+    olives.post(f"/admin/chatapp/upstream/{saved_upstream.pk}/delete/", {"post": "yes"})
     assert "before" not in AuditEvent.objects.get(action="upstream.deleted").detail.values

@@ -23,7 +23,7 @@ from chatapp.models.audit.recording import append
 from chatapp.staff.audit import views
 from tests.conftest import PASSWORD
 from tests.support.page import parse
-from tests.support.tampering import tampered, without_triggers
+from tests.support.tampering import tamper, without_triggers
 
 pytestmark = pytest.mark.django_db
 
@@ -55,12 +55,14 @@ def sentences(page: str) -> list[str]:
 
 def test_events_are_sentences_newest_first(olives: Client, log: list[AuditEvent]) -> None:
     page = olives.get(LOG).text
-    found = sentences(page)
-    assert "olive changed the role of alice" in found
-    assert "alice signed in" in found
-    assert f"Someone failed to sign in as {SCRIPT}" in found
-    assert "The server's terminal made a backup" in found
-    assert found.index("The server's terminal made a backup") < found.index("alice signed in")
+    page_sentences = sentences(page)
+    assert "olive changed the role of alice" in page_sentences
+    assert "alice signed in" in page_sentences
+    assert f"Someone failed to sign in as {SCRIPT}" in page_sentences
+    assert "The server's terminal made a backup" in page_sentences
+    assert page_sentences.index("The server's terminal made a backup") < page_sentences.index(
+        "alice signed in"
+    )
     assert SCRIPT not in page
 
 
@@ -75,8 +77,8 @@ def test_sentences_are_complete_if_people_act_on_themselves(olives: Client, oliv
             made_by=olive, expires_at=timezone.now(), address="eve@example.org", token_hash="x"
         )
         audit.record("person.invited", actor=olive, about=named)
-    found = sentences(olives.get(LOG).text)
-    assert found[:5] == [
+    page_sentences = sentences(olives.get(LOG).text)
+    assert page_sentences[:5] == [
         "olive invited eve@example.org",
         "olive invited someone",
         "olive exported their own chats",
@@ -86,7 +88,7 @@ def test_sentences_are_complete_if_people_act_on_themselves(olives: Client, oliv
 
 
 def test_sentences_say_what_was_done_to_what(
-    olives: Client, olive: User, alice: User, connected: Upstream
+    olives: Client, olive: User, alice: User, saved_upstream: Upstream
 ) -> None:
     group = Group.objects.create(name="Writers")
     chat = alice.conversations.create(title="secretcanary")
@@ -100,13 +102,13 @@ def test_sentences_say_what_was_done_to_what(
         append(
             "import.started", actor=olive.pk, target_type="import", target=str(chat.pk), detail={}
         )
-        audit.record("access.changed", actor=olive, about=connected, detail={"model": "m"})
-        audit.record("installation.changed", actor=olive, about=Installation.this())
+        audit.record("access.changed", actor=olive, about=saved_upstream, detail={"model": "m"})
+        audit.record("installation.changed", actor=olive, about=Installation.load())
     page = olives.get(LOG).text
     short = str(chat.pk)[:8]
     assert sentences(page)[:9] == [
         "olive changed the settings",
-        f"olive changed access to m of {connected.name}",
+        f"olive changed access to m of {saved_upstream.name}",
         f"olive began to import chats ({short})",
         f"Someone opened the public link of a chat ({short})",
         f"olive put a legal hold on a chat ({short})",
@@ -156,19 +158,19 @@ def test_a_change_without_field_names_is_shown_as_value(
 def test_filters_find_matching_events_and_ignore_nonsense(
     olives: Client, log: list[AuditEvent], olive: User, alice: User
 ) -> None:
-    def found(**asked: str) -> list[str]:
-        return sentences(olives.get(LOG, asked).text)
+    def find_sentences(**filters: str) -> list[str]:
+        return sentences(olives.get(LOG, filters).text)
 
-    assert found(action="backup.made") == ["The server's terminal made a backup"]
-    assert found(actor="ALICE") == ["alice signed in"]
-    assert found(actor="LIC") == found(actor=str(alice.pk)) == ["alice signed in"]
-    assert found(about="alice") == ["olive changed the role of alice", "alice signed in"]
-    assert found(action="Made a backup") == found(action="backup.made")
-    assert found(action="ROLE of") == ["olive changed the role of alice"]
-    assert len(found(action="sign", when="today")) >= 2
+    assert find_sentences(action="backup.made") == ["The server's terminal made a backup"]
+    assert find_sentences(actor="ALICE") == ["alice signed in"]
+    assert find_sentences(actor="LIC") == find_sentences(actor=str(alice.pk)) == ["alice signed in"]
+    assert find_sentences(about="alice") == ["olive changed the role of alice", "alice signed in"]
+    assert find_sentences(action="Made a backup") == find_sentences(action="backup.made")
+    assert find_sentences(action="ROLE of") == ["olive changed the role of alice"]
+    assert len(find_sentences(action="sign", when="today")) >= 2
     today = date.today()
     day = timedelta(days=2)
-    assert len(found(since=str(today - day), until=str(today + day))) >= 4
+    assert len(find_sentences(since=str(today - day), until=str(today + day))) >= 4
     for nobody in ({"since": str(today + day)}, {"until": str(today - day)}):
         assert "No events match" in olives.get(LOG, nobody).text
     every: list[dict[str, str | int]] = [
@@ -192,33 +194,37 @@ def test_the_time_is_a_choice_or_two_days(olives: Client, log: list[AuditEvent])
     with without_triggers():
         AuditEvent.objects.filter(sequence=log[0].sequence).update(at=last_week)
 
-    def found(**asked: str) -> bool:
-        return "alice signed in" in sentences(olives.get(LOG, asked).text)
+    def finds_sign_in(**filters: str) -> bool:
+        return "alice signed in" in sentences(olives.get(LOG, filters).text)
 
-    assert found()
-    assert found(when="week")
-    assert found(when="month")
-    assert not found(when="today")
+    assert finds_sign_in()
+    assert finds_sign_in(when="week")
+    assert finds_sign_in(when="month")
+    assert not finds_sign_in(when="today")
     day = str(last_week.date())
-    assert found(since=day, until=day)  # an address of an earlier version
-    assert found(when="days", since=day, until=day)
-    assert not found(when="days", until=str(last_week.date() - timedelta(days=1)))
-    assert found(when="", until=str(last_week.date() - timedelta(days=1)))  # its days are hidden
+    assert finds_sign_in(since=day, until=day)  # an address of an earlier version
+    assert finds_sign_in(when="days", since=day, until=day)
+    assert not finds_sign_in(when="days", until=str(last_week.date() - timedelta(days=1)))
+    assert finds_sign_in(
+        when="", until=str(last_week.date() - timedelta(days=1))
+    )  # its days are hidden
     page = parse(olives.get(LOG, {"since": day}).text)
     assert page.find("select option[selected]").attributes["value"] == "days"
 
 
 def test_actions_are_suggested_by_their_words(olives: Client, alices: Client) -> None:
-    def offered(typed: str) -> list[str]:
+    def suggest_actions(typed: str) -> list[str]:
         page = parse(olives.get(f"{LOG}actions/", {"q": typed}).text)
-        return [one.attributes["data-value"] for one in page.find_all("li")]
+        return [entry.attributes["data-value"] for entry in page.find_all("li")]
 
-    assert offered("name reveal") == ["Revealed the name of the owner of a chat"]
-    assert offered("signed out") == ["Signed out"]
-    assert len(offered("")) == 8
-    assert offered("xyzzy") == []
-    shown = parse(olives.get(LOG, {"action": "name.revealed"}).text).find("input[name=action]")
-    assert [shown.attributes["value"]] == offered("name reveal")
+    assert suggest_actions("name reveal") == ["Revealed the name of the owner of a chat"]
+    assert suggest_actions("signed out") == ["Signed out"]
+    assert len(suggest_actions("")) == 8
+    assert suggest_actions("xyzzy") == []
+    action_field = parse(olives.get(LOG, {"action": "name.revealed"}).text).find(
+        "input[name=action]"
+    )
+    assert [action_field.attributes["value"]] == suggest_actions("name reveal")
     assert alices.get(f"{LOG}actions/").status_code == 403
 
 
@@ -230,7 +236,9 @@ def test_older_events_are_on_the_next_page(
             audit.record("backup.made", actor=olive)
     first = olives.get(LOG, {"action": "backup.made"}).text
     assert len(sentences(first)) == 50
-    links = [one for one in parse(first).find_all("a") if one.text.strip() == "Older events"]
+    links = [
+        anchor for anchor in parse(first).find_all("a") if anchor.text.strip() == "Older events"
+    ]
     assert "action=backup.made" in links[0].attributes["href"]
     second = olives.get(links[0].attributes["href"]).text
     assert len(sentences(second)) == 10
@@ -252,7 +260,7 @@ def test_an_erased_person_has_a_number_and_no_name(
 
 def test_tampering_is_reported(olives: Client, log: list[AuditEvent]) -> None:
     assert "tampered" not in olives.get(LOG).text
-    tampered("UPDATE chatapp_auditevent SET action = 'backup.made' WHERE action = 'role.changed'")
+    tamper("UPDATE chatapp_auditevent SET action = 'backup.made' WHERE action = 'role.changed'")
     page = olives.get(LOG).text
     assert "This log has been tampered with" in page
     answer = olives.post("/audit/check/", follow=True).text
@@ -270,7 +278,7 @@ def test_the_whole_log_is_verified_on_demand(
 def test_a_detail_that_is_not_json_does_not_break_the_page(
     olives: Client, log: list[AuditEvent]
 ) -> None:
-    tampered("UPDATE chatapp_auditdetail SET content = '[1, {]'")
+    tamper("UPDATE chatapp_auditdetail SET content = '[1, {]'")
     assert olives.get(LOG).status_code == 200
 
 

@@ -29,7 +29,7 @@ from chatapp.models import (
 from chatapp.staff.admin.recorded import RecordedAdmin
 from tests.conftest import PASSWORD
 from tests.support import stored
-from tests.support.reviewer import LIST, address, opened
+from tests.support.reviewer import LIST, address, open_for_review
 
 pytestmark = pytest.mark.django_db
 
@@ -48,10 +48,10 @@ def stranger() -> Client:
 
 
 @pytest.fixture
-def conversation(alice: User, connected: Upstream) -> Conversation:
+def conversation(alice: User, saved_upstream: Upstream) -> Conversation:
     conversation = alice.conversations.create(title="canary title")
-    _, reply = conversation.ask(uuid4(), "canary prompt", None, connected, "m", uuid4())
-    stored.end(reply, stored.reply_of("canary answer"))
+    _, reply = conversation.ask(uuid4(), "canary prompt", None, saved_upstream, "m", uuid4())
+    stored.end(reply, stored.build_reply("canary answer"))
     ReplyImage.objects.create(message=reply, position=0, media_type="image/gif", data=b"GIF89a")
     return conversation
 
@@ -66,12 +66,12 @@ def full(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chatapp.models.audit.chain.signature", refuse)
 
 
-def newest(action: str) -> AuditEvent:
+def verify_newest_event(action: str) -> AuditEvent:
     """Verify the log and return the newest event with this action."""
     audit.verify()
-    found = AuditEvent.objects.filter(action=action).first()
-    assert found, list(AuditEvent.objects.values_list("action", flat=True))
-    return found
+    event = AuditEvent.objects.filter(action=action).first()
+    assert event, list(AuditEvent.objects.values_list("action", flat=True))
+    return event
 
 
 def actions() -> set[str]:
@@ -83,16 +83,16 @@ def actions() -> set[str]:
 
 def test_signing_in_and_out_is_recorded(stranger: Client, alice: User) -> None:
     stranger.post(LOGIN, {"login": "alice", "password": PASSWORD})
-    event = newest("person.signed_in")
+    event = verify_newest_event("person.signed_in")
     assert (event.actor, event.person, event.target) == (alice.pk, alice.pk, str(alice.pk))
     assert event.detail.values["ip"] == "127.0.0.1"
     stranger.post("/accounts/logout/")
-    assert newest("person.signed_out").actor == alice.pk
+    assert verify_newest_event("person.signed_out").actor == alice.pk
 
 
 def test_signing_out_of_the_admin_is_recorded(olives: Client, olive: User) -> None:
     olives.post("/admin/logout/")
-    assert newest("person.signed_out").actor == olive.pk
+    assert verify_newest_event("person.signed_out").actor == olive.pk
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_a_failed_sign_in_records_the_account_and_nothing_that_was_typed(
     stranger: Client, alice: User, login: str
 ) -> None:
     stranger.post(LOGIN, {"login": login, "password": "wrong password canary"})
-    event = newest("person.sign_in_failed")
+    event = verify_newest_event("person.sign_in_failed")
     assert event.actor is None
     assert event.person == (alice.pk if login == "alice" else None)
     content = AuditDetail.objects.get(event=event).content
@@ -123,22 +123,22 @@ def test_a_wrong_password_at_reauthentication_has_its_own_action(
 ) -> None:
     cache.clear()
     alices.post("/accounts/reauthenticate/", {"password": "wrong"})
-    assert newest("person.confirmation_failed").actor == alice.pk
+    assert verify_newest_event("person.confirmation_failed").actor == alice.pk
     assert "person.sign_in_failed" not in actions()
 
 
 def test_creating_the_first_account_is_recorded(stranger: Client) -> None:
     fields = {"username": "ada", "email": "", "password1": NEW, "password2": NEW}
     stranger.post(f"/setup/{setup_token()}/", fields)
-    assert newest("person.added").detail.values["after"]["is_superuser"] is True
-    assert newest("person.signed_in")
+    assert verify_newest_event("person.added").detail.values["after"]["is_superuser"] is True
+    assert verify_newest_event("person.signed_in")
 
 
 def test_a_new_password_is_recorded(alices: Client, alice: User) -> None:
     cache.clear()
     fields = {"oldpassword": PASSWORD, "password1": NEW, "password2": NEW}
     alices.post(reverse("account_change_password"), fields)
-    event = newest("password.changed")
+    event = verify_newest_event("password.changed")
     assert (event.actor, event.person) == (alice.pk, alice.pk)
     assert not AuditDetail.objects.filter(event=event).exists()
 
@@ -151,7 +151,9 @@ def test_signing_in_fails_if_it_cannot_be_recorded(
 ) -> None:
     answer = stranger.post(LOGIN, {"login": "alice", "password": PASSWORD})
     assert answer.status_code == 500
-    assert not [one for one in Session.objects.all() if "_auth_user_id" in one.get_decoded()]
+    assert not [
+        session for session in Session.objects.all() if "_auth_user_id" in session.get_decoded()
+    ]
     assert stranger.get("/").status_code == 302
 
 
@@ -215,13 +217,13 @@ def test_an_export_fails_if_it_cannot_be_recorded(
 def test_every_model_admin_records_its_actions() -> None:
     request = HttpRequest()
     request.user = User(is_active=True, is_staff=True, is_superuser=True)
-    for model, one in admin.site._registry.items():  # noqa: SLF001 - nothing else lists them
-        assert isinstance(one, RecordedAdmin), model
+    for model, model_admin in admin.site._registry.items():  # noqa: SLF001 - nothing else lists them
+        assert isinstance(model_admin, RecordedAdmin), model
         name = {"user": "person"}.get(model._meta.model_name or "", model._meta.model_name)
         may = {
-            "added": one.has_add_permission(request),
-            "changed": one.has_change_permission(request),
-            "deleted": one.has_delete_permission(request),
+            "added": model_admin.has_add_permission(request),
+            "changed": model_admin.has_change_permission(request),
+            "deleted": model_admin.has_delete_permission(request),
         }
         for verb in [verb for verb, is_allowed in may.items() if is_allowed]:
             assert f"{name}.{verb}" in audit.ACTIONS
@@ -233,7 +235,7 @@ def test_a_role_change_is_recorded_with_before_and_after(
     group = Group.objects.create(name="Readers")
     fields = {"username": "alice", "is_active": "on", "is_staff": "on", "groups": [group.pk]}
     olives.post(f"/admin/chatapp/user/{alice.pk}/change/", fields)
-    event = newest("role.changed")
+    event = verify_newest_event("role.changed")
     assert (event.actor, event.person) == (olive.pk, alice.pk)
     values = event.detail.values
     assert values["before"] == {"is_staff": False, "groups": []}
@@ -245,16 +247,16 @@ def test_a_password_set_by_an_administrator_is_recorded_as_changed(
 ) -> None:
     fields = {"password1": NEW, "password2": NEW}
     olives.post(f"/admin/chatapp/user/{alice.pk}/password/", fields)
-    event = newest("password.changed")
+    event = verify_newest_event("password.changed")
     assert event.detail.values["after"] == {"password": "changed"}
 
 
 def test_an_api_key_is_recorded_as_changed_but_never_stored(
-    olives: Client, connected: Upstream
+    olives: Client, saved_upstream: Upstream
 ) -> None:
     fields = {
         "name": "Renamed",
-        "base_url": connected.base_url,
+        "base_url": saved_upstream.base_url,
         "new_api_key": "keycanary with spaces",
         "dialect": "auto",
         "parameters": '{"temperature": 0.2}',
@@ -262,8 +264,8 @@ def test_an_api_key_is_recorded_as_changed_but_never_stored(
         "image_side": "1568",
         "enabled": "on",
     }
-    olives.post(f"/admin/chatapp/upstream/{connected.pk}/change/", fields)
-    event = newest("upstream.changed")
+    olives.post(f"/admin/chatapp/upstream/{saved_upstream.pk}/change/", fields)
+    event = verify_newest_event("upstream.changed")
     assert event.detail.values["before"]["name"] == "Fake"
     assert event.detail.values["after"]["name"] == "Renamed"
     assert event.detail.values["after"]["new_api_key"] == "changed"
@@ -282,27 +284,29 @@ def test_a_tool_servers_secrets_are_recorded_as_changed(olives: Client) -> None:
     }
     olives.post("/admin/chatapp/toolserver/add/", fields)
     server = ToolServer.objects.get()
-    assert newest("toolserver.added").detail.values["after"]["new_secrets"] == "changed"
+    assert (
+        verify_newest_event("toolserver.added").detail.values["after"]["new_secrets"] == "changed"
+    )
     olives.post(f"/admin/chatapp/toolserver/{server.pk}/delete/", {"post": "yes"})
-    assert newest("toolserver.deleted").target == str(server.pk)
+    assert verify_newest_event("toolserver.deleted").target == str(server.pk)
     assert "canary" not in "".join(AuditDetail.objects.values_list("content", flat=True))
 
 
 def test_groups_suggestions_and_the_installation_are_recorded(
-    olives: Client, connected: Upstream
+    olives: Client, saved_upstream: Upstream
 ) -> None:
     olives.post("/admin/auth/group/add/", {"name": "Readers"})
-    assert newest("group.added").detail.values["after"] == {"name": "Readers"}
+    assert verify_newest_event("group.added").detail.values["after"] == {"name": "Readers"}
     olives.post("/admin/chatapp/suggestion/add/", {"text": "Explain", "position": "0"})
     suggestion = Suggestion.objects.get()
     chosen = {"action": "delete_selected", "_selected_action": suggestion.pk, "post": "yes"}
     olives.post("/admin/chatapp/suggestion/", chosen)
-    assert newest("suggestion.deleted").detail.values["about"] == "Explain"
-    fields = {"title_upstream": connected.pk, "title_model": "small"}
+    assert verify_newest_event("suggestion.deleted").detail.values["about"] == "Explain"
+    fields = {"title_upstream": saved_upstream.pk, "title_model": "small"}
     olives.post("/settings/", fields)
-    after = newest("installation.changed").detail.values["after"]
-    assert after == {"title_model": "small", "title_upstream": f"Fake ({connected.pk})"}
-    assert Installation.this().title_model == "small"
+    after = verify_newest_event("installation.changed").detail.values["after"]
+    assert after == {"title_model": "small", "title_upstream": f"Fake ({saved_upstream.pk})"}
+    assert Installation.load().title_model == "small"
 
 
 def test_disabling_the_demo_is_recorded(olives: Client) -> None:
@@ -310,10 +314,10 @@ def test_disabling_the_demo_is_recorded(olives: Client) -> None:
     fields = {"name": "Real", "base_url": "http://real/v1", "dialect": "auto", "enabled": "on"}
     fields |= {"parameters": "{}", "silence_seconds": "300", "image_side": "1568"}
     olives.post("/admin/chatapp/upstream/add/", fields)
-    event = newest("upstream.changed")
+    event = verify_newest_event("upstream.changed")
     assert event.detail.values["about"] == "Demo"
     assert event.detail.values["after"] == {"enabled": False}
-    assert newest("upstream.added")
+    assert verify_newest_event("upstream.added")
 
 
 # Reading and exporting
@@ -323,9 +327,9 @@ def test_each_opening_of_a_conversation_is_recorded_without_its_text(
     olives: Client, olive: User, conversation: Conversation, alice: User
 ) -> None:
     for number in (1, 2):
-        assert "canary" in opened(olives, conversation.pk, "A matter").text
+        assert "canary" in open_for_review(olives, conversation.pk, "A matter").text
         assert AuditEvent.objects.filter(action="conversation.opened").count() == number
-    event = newest("conversation.opened")
+    event = verify_newest_event("conversation.opened")
     assert event.detail.values["reason"] == "A matter"
     assert (event.actor, event.person, event.target) == (
         olive.pk,
@@ -339,7 +343,9 @@ def test_a_filter_of_the_review_list_is_recorded_with_its_values(
     olives: Client, conversation: Conversation
 ) -> None:
     olives.get("/review/?tool=dismissal")
-    assert newest("conversations.listed").detail.values["asked"] == {"tool": "dismissal"}
+    assert verify_newest_event("conversations.listed").detail.values["asked"] == {
+        "tool": "dismissal"
+    }
 
 
 def test_viewing_an_image_is_recorded_unless_it_is_ones_own(
@@ -350,9 +356,9 @@ def test_viewing_an_image_is_recorded_unless_it_is_ones_own(
     assert alices.get(path).status_code == 200
     assert "image.opened" not in actions()
     assert olives.get(path).status_code == 404
-    opened(olives, conversation.pk)
+    open_for_review(olives, conversation.pk)
     assert olives.get(path).status_code == 200
-    event = newest("image.opened")
+    event = verify_newest_event("image.opened")
     assert (event.actor, event.target) == (olive.pk, str(conversation.pk))
 
 
@@ -366,7 +372,7 @@ def test_a_forbidden_attempt_leaves_no_event(
 
 def test_exporting_ones_own_chats_is_recorded(alices: Client, conversation: Conversation) -> None:
     alices.post("/conversations/export/", {"ids": [str(conversation.pk)]})
-    assert newest("conversations.exported").detail.values["conversations"] == 1
+    assert verify_newest_event("conversations.exported").detail.values["conversations"] == 1
 
 
 # Erasing
@@ -381,7 +387,7 @@ def test_an_erased_person_is_named_nowhere_in_the_log(
     pk = alice.pk
     olives.post(f"/admin/chatapp/user/{pk}/delete/", {"post": "yes"})
     assert not User.objects.filter(pk=pk).exists()
-    event = newest("person.erased")
+    event = verify_newest_event("person.erased")
     assert (event.actor, event.person) == (olive.pk, pk)
     assert audit.verify().erased >= 2
     assert "alice" not in "".join(AuditDetail.objects.values_list("content", flat=True)).lower()

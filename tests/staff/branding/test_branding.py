@@ -18,7 +18,7 @@ from pytest_django import Settings
 from chatapp.accounts.second_factor import MFAAdapter
 from chatapp.models import AuditEvent, Installation, Logo, User
 from chatapp.models.platform import branding
-from chatapp.models.platform.colours import DARK, readable
+from chatapp.models.platform.colours import DARK, make_readable
 from chatapp.models.platform.logos import MAX_BYTES
 from tests.support.pictures import SVG, WEBP, claimed_png, jpeg, png
 
@@ -41,7 +41,7 @@ def upload(data: bytes, name: str = "logo.png") -> SimpleUploadedFile:
 
 
 def fresh(client: Client, path: str) -> str:
-    branding.forget()
+    branding.expire_branding()
     return client.get(path).text
 
 
@@ -64,8 +64,8 @@ def test_a_name_replaces_the_apps_own_everywhere(
         assert NAME not in page, path
     assert MFAAdapter().get_totp_issuer() == NAME
     settings.EMAIL_URL = "smtp://localhost"
-    given = {"addresses": "dan@example.org", "days": "7", "uses": "1"}
-    assert olives.post("/people/invitations/", given).status_code == 302
+    invitation = {"addresses": "dan@example.org", "days": "7", "uses": "1"}
+    assert olives.post("/people/invitations/", invitation).status_code == 302
     assert mail.outbox[0].subject == f"You are invited to {NAME}"
     assert f"you are invited to {NAME}." in mail.outbox[0].body
 
@@ -89,7 +89,7 @@ def test_a_name_is_one_short_line(olives: Client, name: str) -> None:
 
 def test_a_colour_is_served_as_a_style_sheet(olives: Client, anyone: Client) -> None:
     assert olives.post(PAGE, {"accent": PURPLE.upper()}).status_code == 302
-    dark = readable(PURPLE, DARK)
+    dark = make_readable(PURPLE, DARK)
     path = f"/branding/accent.css?v={PURPLE[1:]}{dark[1:]}"
     for client, page in ((anyone, LOGIN), (olives, "/"), (olives, "/admin/")):
         assert f'href="{path}"' in client.get(page).text
@@ -123,7 +123,7 @@ def test_the_apps_own_colour_needs_no_style_sheet(olives: Client, anyone: Client
     before = fresh(anyone, "/nowhere/")
     assert 'type="color" name="accent" value="#1d6469"' in olives.get(PAGE).text
     olives.post(PAGE, {"accent": "#1d6469"})
-    assert Installation.this().accent == ""
+    assert Installation.load().accent == ""
     assert fresh(anyone, "/nowhere/") == before
     assert "/branding/" not in before
     assert anyone.get("/branding/accent.css").status_code == 404
@@ -140,7 +140,7 @@ def test_a_logo_is_public_and_served_with_its_media_type(
     olives: Client, anyone: Client, media_type: str, data: bytes
 ) -> None:
     assert olives.post(PAGE, {"logo": upload(data)}).status_code == 302
-    path = Installation.this().logo
+    path = Installation.load().logo
     page = anyone.get(LOGIN).text
     assert f'<img class="logo" src="{path}" alt="" width="24" height="24">' in page
     assert f'<link rel="icon" href="{path}">' in page
@@ -175,13 +175,13 @@ def test_large_files_and_other_formats_are_refused_as_logos(
 
 def test_a_logo_is_replaced_and_removed(olives: Client, anyone: Client) -> None:
     olives.post(PAGE, {"logo": upload(png(4, 4))})
-    first = Installation.this().logo
+    first = Installation.load().logo
     olives.post(PAGE, {"logo": upload(WEBP)})
-    second = Installation.this().logo
+    second = Installation.load().logo
     assert first != second
     assert Logo.objects.count() == 1
     olives.post(PAGE, {"name": "Kept"})
-    assert Installation.this().logo == second
+    assert Installation.load().logo == second
     assert f'src="{second}"' in olives.get(PAGE).text
     olives.post(PAGE, {"removes_logo": "on"})
     assert not Logo.objects.exists()
@@ -207,7 +207,7 @@ def test_only_administrators_can_set_them(alice: User, alices: Client) -> None:
     alice.user_permissions.add(Permission.objects.get(codename="change_installation"))
     assert alices.get(PAGE).status_code == 403
     assert alices.post(PAGE, {"name": "Mine"}).status_code == 403
-    assert Installation.this().name == "One"
+    assert Installation.load().name == "One"
 
 
 def test_other_processes_notice_a_change_within_ten_seconds(
@@ -234,20 +234,20 @@ def test_pages_need_no_query_for_the_branding(
 def test_pages_keep_the_known_branding_while_the_database_is_unavailable(
     anyone: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    branding.remember(branding.Branding("Known"))
+    branding.set_branding(branding.Branding("Known"))
 
     def fail() -> None:
         raise OperationalError("gone")
 
-    branding.forget()
-    monkeypatch.setattr(Installation, "this", fail)
+    branding.expire_branding()
+    monkeypatch.setattr(Installation, "load", fail)
     assert "· Known</title>" in anyone.get("/nowhere/").text
     assert branding.is_fresh()
 
 
 @pytest.mark.parametrize("page", ["500.html", "503.html"])
 def test_error_pages_show_only_the_name(page: str) -> None:
-    branding.remember(branding.Branding(name="Ask us", accent=PURPLE, logo="1"))
-    shown = render_to_string(page, {"retry_after": 10})
-    assert "Ask us" in shown
-    assert re.findall(r"/branding/|#7a1fa2|<img", shown) == []
+    branding.set_branding(branding.Branding(name="Ask us", accent=PURPLE, logo="1"))
+    html = render_to_string(page, {"retry_after": 10})
+    assert "Ask us" in html
+    assert re.findall(r"/branding/|#7a1fa2|<img", html) == []

@@ -25,8 +25,8 @@ from chatapp.models.billing.limits import Measure, Period
 from chatapp.models.billing.prices import DOLLAR
 from chatapp.staff.limits.forms import LimitForm
 from tests.conftest import signed_in
-from tests.support.allowed import limit, priced
-from tests.support.stored import MODEL, answered, started_by
+from tests.support.allowed import limit, store_price
+from tests.support.stored import MODEL, new_conversation, store_turn
 
 pytestmark = pytest.mark.django_db
 
@@ -46,8 +46,8 @@ def post(client: Client, path: str, **fields: Any) -> str:
     return " ".join(answer.content.decode().split())
 
 
-def fields(**given: Any) -> dict[str, Any]:
-    return {"amount": "1000", "measure": "tokens", "period": "day", "whose": "each"} | given
+def fields(**overrides: Any) -> dict[str, Any]:
+    return {"amount": "1000", "measure": "tokens", "period": "day", "whose": "each"} | overrides
 
 
 # Setting limits
@@ -58,7 +58,7 @@ def test_without_limits_the_page_says_when_new_ones_apply(olives: Client) -> Non
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("entered", "expected"),
     [
         ({}, "1,000 tokens a day for each person"),
         ({"whose": "all", "period": "ever"}, "1,000 tokens in total for everybody"),
@@ -73,13 +73,13 @@ def test_without_limits_the_page_says_when_new_ones_apply(olives: Client) -> Non
     ],
 )
 def test_an_administrator_sets_a_limit(
-    olives: Client, alice: User, connected: Upstream, given: dict[str, str], expected: str
+    olives: Client, alice: User, saved_upstream: Upstream, entered: dict[str, str], expected: str
 ) -> None:
-    named: dict[str, object] = dict(given)
-    if "group" in given:
+    named: dict[str, object] = dict(entered)
+    if "group" in entered:
         named["group"] = Group.objects.create(name="team").pk
-    if "upstream" in given:
-        named["upstream"] = connected.pk
+    if "upstream" in entered:
+        named["upstream"] = saved_upstream.pk
     page = post(olives, "/limits/new/", **fields(**named))
     assert "Limit added: " in page
     assert expected in page
@@ -88,7 +88,11 @@ def test_an_administrator_sets_a_limit(
     assert AuditEvent.objects.filter(action="limit.added", target=str(made.pk)).exists()
     # The form that changes it shows the same values.
     before = Limit.objects.values().get()
-    again = {name: one for name, one in LimitForm(limit=made).initial.items() if one is not None}
+    again = {
+        name: initial_value
+        for name, initial_value in LimitForm(limit=made).initial.items()
+        if initial_value is not None
+    }
     for value in filter(None, map(str, again.values())):
         assert f'value="{value}"' in page_text(olives, f"/limits/{made.pk}/")
     assert "Limit changed" in post(olives, f"/limits/{made.pk}/", **again)
@@ -96,7 +100,7 @@ def test_an_administrator_sets_a_limit(
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("entered", "expected"),
     [
         ({"amount": ""}, "This field is required."),
         ({"amount": "-1"}, "greater than or equal to 0"),
@@ -115,15 +119,15 @@ def test_an_administrator_sets_a_limit(
     ],
 )
 def test_an_invalid_limit_is_refused_with_an_error_at_its_field(
-    olives: Client, given: dict[str, str], expected: str
+    olives: Client, entered: dict[str, str], expected: str
 ) -> None:
-    assert expected in post(olives, "/limits/new/", **fields(**given))
+    assert expected in post(olives, "/limits/new/", **fields(**entered))
     assert not Limit.objects.exists()
     assert not AuditEvent.objects.filter(action="limit.added").exists()
 
 
 @pytest.fixture
-def used_last_month(alice: User, bob: User, connected: Upstream) -> None:
+def used_last_month(alice: User, bob: User, saved_upstream: Upstream) -> None:
     now = timezone.now()
     last_month = Period.MONTH.around(now)[0] - timedelta(hours=1)
     for user, model, tokens, moment in (
@@ -135,7 +139,7 @@ def used_last_month(alice: User, bob: User, connected: Upstream) -> None:
         Usage.objects.create(
             message_id=uuid4(),
             user=user,
-            upstream=connected,
+            upstream=saved_upstream,
             model=model,
             provenance="reported",
             booked_at=moment,
@@ -145,7 +149,7 @@ def used_last_month(alice: User, bob: User, connected: Upstream) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("entered", "expected"),
     [
         ({}, "concerns 3 people. Last month they used 950 tokens in all. The most: alice 900"),
         ({"measure": "money"}, "they used $950.00 in all."),
@@ -161,18 +165,18 @@ def used_last_month(alice: User, bob: User, connected: Upstream) -> None:
 def test_the_preview_says_whom_a_limit_concerns_and_what_they_used(
     olives: Client,
     alice: User,
-    connected: Upstream,
+    saved_upstream: Upstream,
     used_last_month: None,
-    given: dict[str, Any],
+    entered: dict[str, Any],
     expected: str,
 ) -> None:
-    if "group" in given:
+    if "group" in entered:
         team = Group.objects.create(name="team")
         team.user_set.add(alice)
-        given = given | {"group": team.pk}
-    if "model" in given:
-        given = given | {"upstream": connected.pk}
-    answer = olives.get("/limits/preview/", fields(**given))
+        entered = entered | {"group": team.pk}
+    if "model" in entered:
+        entered = entered | {"upstream": saved_upstream.pk}
+    answer = olives.get("/limits/preview/", fields(**entered))
     text = re.sub(r"</?span[^>]*>", "", " ".join(answer.text.split()))
     assert expected in text
     assert bool(expected) == bool(text)
@@ -180,11 +184,11 @@ def test_the_preview_says_whom_a_limit_concerns_and_what_they_used(
 
 
 def test_changing_the_cap_keeps_usage_and_changing_the_unit_resets_it(olives: Client) -> None:
-    one = limit(500, period="day")
-    BudgetAccount.objects.create(limit=one, spent=400, held=50, since=timezone.now())
-    post(olives, f"/limits/{one.pk}/", **fields(whose="all", amount="800"))
+    stored_limit = limit(500, period="day")
+    BudgetAccount.objects.create(limit=stored_limit, spent=400, held=50, since=timezone.now())
+    post(olives, f"/limits/{stored_limit.pk}/", **fields(whose="all", amount="800"))
     assert "400 of 800 tokens left" in page_text(olives)
-    post(olives, f"/limits/{one.pk}/", **fields(whose="all", amount="8", measure="money"))
+    post(olives, f"/limits/{stored_limit.pk}/", **fields(whose="all", amount="8", measure="money"))
     assert not BudgetAccount.objects.exists()
     assert AuditEvent.objects.filter(action="limit.changed").count() == 2
 
@@ -211,8 +215,8 @@ def test_the_log_names_neither_the_person_of_a_limit_nor_its_contact(
 ) -> None:
     personal = {"whose": "person", "person": "alice", "whom_to_ask": "Alice's neighbour"}
     post(olives, "/limits/new/", **fields(**personal))
-    one = Limit.objects.get()
-    page = f"/limits/{one.pk}/"
+    stored_limit = Limit.objects.get()
+    page = f"/limits/{stored_limit.pk}/"
     post(olives, page, **fields(whose="person", person="bob", whom_to_ask="Alice herself"))
     event = AuditEvent.objects.get(action="limit.changed")
     assert event.detail.values == {"before": {"user": alice.pk}, "after": {"user": bob.pk}}
@@ -227,16 +231,16 @@ def test_the_log_names_neither_the_person_of_a_limit_nor_its_contact(
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_the_log_has_each_changed_field_of_a_limit_before_and_after(
-    olives: Client, alice: User, connected: Upstream, name: str
+    olives: Client, alice: User, saved_upstream: Upstream, name: str
 ) -> None:
-    given: dict[str, Any] = dict(CHANGES[name])
-    if "group" in given:
-        given["group"] = Group.objects.create(name="team").pk
-    if "upstream" in given:
-        given["upstream"] = connected.pk
-    one = limit(500, period="day")
-    page = f"/limits/{one.pk}/"
-    post(olives, page, **(fields(whose="all", amount="500") | given))
+    entered: dict[str, Any] = dict(CHANGES[name])
+    if "group" in entered:
+        entered["group"] = Group.objects.create(name="team").pk
+    if "upstream" in entered:
+        entered["upstream"] = saved_upstream.pk
+    stored_limit = limit(500, period="day")
+    page = f"/limits/{stored_limit.pk}/"
+    post(olives, page, **(fields(whose="all", amount="500") | entered))
     logged = AuditEvent.objects.get(action="limit.changed").detail.values
     assert logged["before"][name] != logged["after"][name]
     assert logged["before"].keys() == logged["after"].keys()
@@ -245,12 +249,14 @@ def test_the_log_has_each_changed_field_of_a_limit_before_and_after(
 
 
 def test_removing_a_limit_removes_its_accounts(olives: Client, alice: User) -> None:
-    one = limit(500)
-    BudgetAccount.objects.create(limit=one, spent=400)
-    assert "Limit removed: 500 tokens in total" in post(olives, f"/limits/{one.pk}/remove/")
+    stored_limit = limit(500)
+    BudgetAccount.objects.create(limit=stored_limit, spent=400)
+    assert "Limit removed: 500 tokens in total" in post(
+        olives, f"/limits/{stored_limit.pk}/remove/"
+    )
     assert not Limit.objects.exists()
     assert AuditEvent.objects.filter(action="limit.deleted").exists()
-    assert olives.post(f"/limits/{one.pk}/remove/").status_code == 404
+    assert olives.post(f"/limits/{stored_limit.pk}/remove/").status_code == 404
     assert olives.get(f"/limits/{10**30}/").status_code == 404
 
 
@@ -269,9 +275,11 @@ def test_the_page_shows_usage_overrun_and_when_each_limit_resets(
     assert "bob" not in page  # he has used nothing today
 
 
-def test_only_administrators_set_limits_and_prices(alices: Client, connected: Upstream) -> None:
-    one, price = limit(500), priced(connected, 1, 1)
-    for path in ("new/", f"{one.pk}/", f"{one.pk}/remove/", "prices/new/", ""):
+def test_only_administrators_set_limits_and_prices(
+    alices: Client, saved_upstream: Upstream
+) -> None:
+    stored_limit, price = limit(500), store_price(saved_upstream, 1, 1)
+    for path in ("new/", f"{stored_limit.pk}/", f"{stored_limit.pk}/remove/", "prices/new/", ""):
         assert alices.post(f"/limits/{path}", fields()).status_code in (403, 405)
     assert alices.post(f"/limits/prices/{price.pk}/remove/").status_code == 403
     assert (Limit.objects.count(), Price.objects.count()) == (1, 1)
@@ -280,19 +288,25 @@ def test_only_administrators_set_limits_and_prices(alices: Client, connected: Up
 # Prices
 
 
-def price_fields(connected: Upstream, **given: Any) -> dict[str, Any]:
+def price_fields(connected: Upstream, **overrides: Any) -> dict[str, Any]:
     figures = {"input": "2.5", "output": "10", "holds_from": "2026-01-31"}
-    return {"upstream": connected.pk, "model": MODEL} | figures | given
+    return {"upstream": connected.pk, "model": MODEL} | figures | overrides
 
 
-def test_an_administrator_adds_a_price_and_removes_it(olives: Client, connected: Upstream) -> None:
-    page = post(olives, "/limits/prices/new/", **price_fields(connected, cached="0.0375"))
+def test_an_administrator_adds_a_price_and_removes_it(
+    olives: Client, saved_upstream: Upstream
+) -> None:
+    page = post(olives, "/limits/prices/new/", **price_fields(saved_upstream, cached="0.0375"))
     assert "Price added" in page
     price = Price.objects.get()
     assert (price.input, price.output, price.cached) == (25 * DOLLAR // 10, 10 * DOLLAR, 37_500_000)
     assert (price.reasoning, price.holds_from.isoformat()) == (None, "2026-01-31T00:00:00+00:00")
     assert "$2.50" in page_text(olives)
-    post(olives, "/limits/prices/new/", **price_fields(connected, input="3", context_tokens="8000"))
+    post(
+        olives,
+        "/limits/prices/new/",
+        **price_fields(saved_upstream, input="3", context_tokens="8000"),
+    )
     assert "Price removed" in post(olives, f"/limits/prices/{price.pk}/remove/")
     events = AuditEvent.objects.filter(action="price.changed").order_by("sequence")
     first, second, removed = [event.detail.values for event in events]
@@ -302,21 +316,21 @@ def test_an_administrator_adds_a_price_and_removes_it(olives: Client, connected:
     assert (second["after"]["input"], second["after"]["context_tokens"]) == (3 * DOLLAR, 8000)
 
 
-def test_an_administrator_edits_a_price(olives: Client, connected: Upstream) -> None:
-    post(olives, "/limits/prices/new/", **price_fields(connected, cached="0.0375"))
+def test_an_administrator_edits_a_price(olives: Client, saved_upstream: Upstream) -> None:
+    post(olives, "/limits/prices/new/", **price_fields(saved_upstream, cached="0.0375"))
     price = Price.objects.get()
     address = f"/limits/prices/{price.pk}/"
     assert address in page_text(olives)
     assert 'value="0.0375"' in page_text(olives, address)
-    assert "Price changed" in post(olives, address, **price_fields(connected, output="12"))
+    assert "Price changed" in post(olives, address, **price_fields(saved_upstream, output="12"))
     changed = Price.objects.get()
     assert (changed.pk, changed.output, changed.cached) == (price.pk, 12 * DOLLAR, None)
 
 
 def test_a_gateways_own_price_is_shown_and_cannot_be_removed(
-    olives: Client, connected: Upstream
+    olives: Client, saved_upstream: Upstream
 ) -> None:
-    price = priced(connected, 1, 2)
+    price = store_price(saved_upstream, 1, 2)
     Price.objects.update(source="gateway")
     assert "<td>the provider" in page_text(olives)
     assert olives.post(f"/limits/prices/{price.pk}/remove/").status_code == 404
@@ -341,24 +355,24 @@ def test_a_gateways_own_price_is_shown_and_cannot_be_removed(
     ],
 )
 def test_an_invalid_price_is_refused(
-    olives: Client, connected: Upstream, wrong: dict[str, str]
+    olives: Client, saved_upstream: Upstream, wrong: dict[str, str]
 ) -> None:
-    page = post(olives, "/limits/prices/new/", **price_fields(connected, **wrong))
+    page = post(olives, "/limits/prices/new/", **price_fields(saved_upstream, **wrong))
     assert 'class="errors"' in page
     assert not Price.objects.exists()
 
 
 def test_models_without_a_known_price_are_listed(
-    olives: Client, alice: User, connected: Upstream
+    olives: Client, alice: User, saved_upstream: Upstream
 ) -> None:
-    answered(started_by(alice), connected, "Why?")
+    store_turn(new_conversation(alice), saved_upstream, "Why?")
     assert "These models have no known price" not in page_text(
         olives
     )  # as its usage is unknown, too
     report_usage(alice)
     assert "These models have no known price" in page_text(olives)
-    assert f"upstream={connected.pk}&amp;model=google%2Fgemini-3-flash" in page_text(olives)
-    priced(connected, 1, 1)
+    assert f"upstream={saved_upstream.pk}&amp;model=google%2Fgemini-3-flash" in page_text(olives)
+    store_price(saved_upstream, 1, 1)
     assert "These models have no known price" not in page_text(olives)
 
 
@@ -374,10 +388,10 @@ def test_people_without_limits_are_told_so(alices: Client) -> None:
 
 
 def test_people_see_their_usage_of_this_month(
-    alices: Client, alice: User, connected: Upstream
+    alices: Client, alice: User, saved_upstream: Upstream
 ) -> None:
-    priced(connected, 1000, 2000)
-    answered(started_by(alice), connected, "Why?")
+    store_price(saved_upstream, 1000, 2000)
+    store_turn(new_conversation(alice), saved_upstream, "Why?")
     assert "0 tokens, cost unknown." in page_text(alices, "/limits/me/")
     report_usage(alice)
     alice.usage.update(cost=50_000, provenance="estimated")
@@ -386,7 +400,7 @@ def test_people_see_their_usage_of_this_month(
     alice.usage.update(extra_fees=1)
     assert "(30 estimated), at least $0.00005 (" in page_text(alices, "/limits/me/")
     alice.usage.update(extra_fees=None)
-    answered(started_by(alice), connected, "And how?")
+    store_turn(new_conversation(alice), saved_upstream, "And how?")
     assert "(30 estimated), at least $0.00005 (" in page_text(alices, "/limits/me/")
 
 
@@ -403,21 +417,21 @@ def test_people_see_their_own_limits_and_usage_only(alices: Client, alice: User,
     assert MARKUP not in page
 
 
-def test_markup_in_names_is_escaped(olives: Client, alice: User, connected: Upstream) -> None:
+def test_markup_in_names_is_escaped(olives: Client, alice: User, saved_upstream: Upstream) -> None:
     group = Group.objects.create(name=MARKUP)
     Upstream.objects.update(name=MARKUP)
     User.objects.filter(pk=alice.pk).update(username=MARKUP)
-    limit(1, group=group, upstream=connected, model=MARKUP, whom_to_ask=MARKUP)
+    limit(1, group=group, upstream=saved_upstream, model=MARKUP, whom_to_ask=MARKUP)
     each = limit(1, is_each=True)
     BudgetAccount.objects.create(limit=each, user=alice, spent=1)
-    priced(connected, 1, 1, MARKUP)
+    store_price(saved_upstream, 1, 1, MARKUP)
     assert MARKUP not in page_text(olives)
     assert MARKUP not in page_text(olives, f"/limits/prices/new/?model={MARKUP}&upstream={MARKUP}")
 
 
 def test_the_composer_warns_when_most_of_a_limit_is_used(alices: Client, alice: User) -> None:
-    one = limit(1000, is_each=True)
-    mine = BudgetAccount.objects.create(limit=one, user=alice, spent=789)
+    stored_limit = limit(1000, is_each=True)
+    mine = BudgetAccount.objects.create(limit=stored_limit, user=alice, spent=789)
     assert "left of your" not in page_text(alices, "/")
     mine.spent = 850
     mine.save()
@@ -429,14 +443,16 @@ def test_a_limit_of_zero_is_full(alices: Client) -> None:
     assert "The limit of 0 tokens in total for everybody is used up." in page_text(alices, "/")
 
 
-def test_setting_a_limit_or_a_price_asks_for_the_password(olive: User, connected: Upstream) -> None:
+def test_setting_a_limit_or_a_price_asks_for_the_password(
+    olive: User, saved_upstream: Upstream
+) -> None:
     client = signed_in(olive)
     assert "No limits yet" in page_text(client)
-    one, price = limit(500), priced(connected, 1, 2)
+    stored_limit, price = limit(500), store_price(saved_upstream, 1, 2)
     for path in (
         "/limits/new/",
-        f"/limits/{one.pk}/",
-        f"/limits/{one.pk}/remove/",
+        f"/limits/{stored_limit.pk}/",
+        f"/limits/{stored_limit.pk}/remove/",
         "/limits/prices/new/",
         f"/limits/prices/{price.pk}/remove/",
     ):

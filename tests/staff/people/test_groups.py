@@ -35,7 +35,7 @@ def gateway(db: None) -> Upstream:
     )
 
 
-def offered(client: Client, path: str = "/models/") -> list[str]:
+def list_models(client: Client, path: str = "/models/") -> list[str]:
     options = parse(client.get(path).text).find_all("select[name=model] option")
     values = [str(option.attributes["value"]) for option in options]
     return [value.partition("/")[2] for value in values if value]
@@ -103,7 +103,7 @@ def test_a_model_is_given_to_a_group_from_the_groups_page(
     path = answer.headers["location"]
     assert path == f"/people/given/upstream/{gateway.pk}/?model=large+%26+co&group={writers.pk}"
     page = parse(olives.get(path).text)
-    chosen = [one.attributes["value"] for one in page.find_all("input[checked]")]
+    chosen = [box.attributes["value"] for box in page.find_all("input[checked]")]
     assert chosen == ["groups", str(writers.pk)]
     assert not AccessRule.objects.exists()
     give(olives, path, writers)
@@ -117,10 +117,10 @@ def test_people_are_offered_only_models_they_may_use(
     olives: Client, alices: Client, bobs: Client, writers: Group, gateway: Upstream
 ) -> None:
     give(olives, f"/people/given/upstream/{gateway.pk}/?model=large", writers)
-    assert offered(alices) == ["large", "small"]
-    assert offered(bobs) == offered(bobs, "/") == ["small"]
+    assert list_models(alices) == ["large", "small"]
+    assert list_models(bobs) == list_models(bobs, "/") == ["small"]
     give(olives, f"/people/given/upstream/{gateway.pk}/?model=small", writers)
-    assert offered(bobs) == offered(bobs, "/") == []
+    assert list_models(bobs) == list_models(bobs, "/") == []
     give(olives, f"/people/given/upstream/{gateway.pk}/", writers)
     assert "Gateway" not in bobs.get("/models/").text
 
@@ -142,7 +142,7 @@ def offered_first(client: Client, path: str) -> str:
 
 async def test_a_socket_refuses_a_model_its_person_may_not_use(
     bob: User,
-    connected: Upstream,
+    saved_upstream: Upstream,
     upstream: FakeUpstream,
     generations_end: None,
     settings: Settings,
@@ -150,10 +150,12 @@ async def test_a_socket_refuses_a_model_its_person_may_not_use(
     settings.CHATAPP_CLOSE_GRACE = settings.CHATAPP_DROP_GRACE = 0.0
     upstream.models = ["m"]
     async with Tab(await database_sync_to_async(signed_in)(bob)) as tab:
-        await tab.ask(model=f"{connected.pk}/m")
+        await tab.ask(model=f"{saved_upstream.pk}/m")
         await tab.until_ended()
-        await database_sync_to_async(AccessRule.objects.give)([], upstream=connected, model="m")
+        await database_sync_to_async(AccessRule.objects.restrict_to)(
+            [], upstream=saved_upstream, model="m"
+        )
         for _ in range(2):
-            await tab.send(action="prompt", message="Hello", model=f"{connected.pk}/m")
+            await tab.send(action="prompt", message="Hello", model=f"{saved_upstream.pk}/m")
             assert "have access to this model" in await tab.until('id="problem"')
         assert await Message.objects.filter(conversation__user=bob).acount() == 2

@@ -43,10 +43,10 @@ def fields(username: str, email: str = "") -> dict[str, str]:
     return {"username": username, "email": email, "password1": PASSWORD, "password2": PASSWORD}
 
 
-def sent_path() -> str:
-    found = re.search(r"http://localhost(\S+)", str(mail.outbox[-1].body))
-    assert found
-    return found[1]
+def read_sent_path() -> str:
+    match = re.search(r"http://localhost(\S+)", str(mail.outbox[-1].body))
+    assert match
+    return match[1]
 
 
 @pytest.fixture
@@ -213,7 +213,7 @@ def test_an_emailed_invitation_sets_the_accounts_address(olives: Client, mails: 
     answer = olives.post("/people/invitations/", form, follow=True)
     assert "was sent to carol@example.org" in answer.text
     assert mail.outbox[0].to == ["carol@example.org"]
-    stranger().post(sent_path(), fields("carol", "mallory@example.org"))
+    stranger().post(read_sent_path(), fields("carol", "mallory@example.org"))
     assert User.objects.get(username="carol").email == "carol@example.org"
 
 
@@ -231,7 +231,7 @@ def test_a_typed_address_is_confirmed_first(olives: Client, mails: None) -> None
     carols.post(path, fields("carol", "carol@example.org"))
     carol = User.objects.get(username="carol")
     assert carol.email == ""
-    link = sent_path()
+    link = read_sent_path()
     assert mail.outbox[0].to == ["carol@example.org"]
     stranger().get(link)  # a mail scanner that fetches links changes nothing
     carol.refresh_from_db()
@@ -254,7 +254,7 @@ def test_an_address_of_an_allowed_domain_is_sent_a_link(olives: Client, mails: N
     assert "Check your email" in answer.text
     event = AuditEvent.objects.get(action="person.invited")
     assert (event.actor, event.detail.values["by"]) == (None, "themselves")
-    visitor.post(sent_path(), fields("carol"))
+    visitor.post(read_sent_path(), fields("carol"))
     carol = User.objects.get(username="carol")
     assert (carol.email, carol.is_staff) == ("carol@example.org", False)
     again = stranger().post("/accounts/signup/", {"email": "carol@example.org"})
@@ -311,14 +311,14 @@ def test_emails_to_an_address_are_limited(olives: Client, mails: None, alice: Us
 
 def test_a_forgotten_password_is_reset_by_email(mails: None, alice: User) -> None:
     User.objects.filter(pk=alice.pk).update(email="alice@example.org")
-    known, unknown = (
+    known_page, unknown_page = (
         stranger().post("/accounts/password/reset/", {"email": email}).text
         for email in ("alice@example.org", "nobody@example.org")
     )
-    assert known.replace("alice", "x") == unknown.replace("nobody", "x")
+    assert known_page.replace("alice", "x") == unknown_page.replace("nobody", "x")
     assert len(mail.outbox) == 1
     new = {"new_password1": "four wild geese at dawn", "new_password2": "four wild geese at dawn"}
-    assert stranger().post(sent_path(), new).status_code == 302
+    assert stranger().post(read_sent_path(), new).status_code == 302
 
 
 @pytest.mark.parametrize(
@@ -332,7 +332,7 @@ def test_a_forgotten_password_is_reset_by_email(mails: None, alice: User) -> Non
 )
 def test_invalid_domains_are_refused(olives: Client, mails: None, form: dict[str, str]) -> None:
     assert 'role="alert"' in olives.post("/people/access/", form).text
-    assert Installation.this().signup == Installation.SignUp.INVITED
+    assert Installation.load().signup == Installation.SignUp.INVITED
 
 
 def test_without_email_nobody_joins_by_domain(olives: Client) -> None:
@@ -365,7 +365,7 @@ def test_emailed_links_use_the_configured_origin_not_the_request_host(
     strange = Client(headers={"host": "localhost:9999"})
     olives.post("/people/invitations/", {"days": 7, "uses": 1, "addresses": "dave@example.org"})
     strange.post("/accounts/password/reset/", {"email": "carol@example.org"})
-    invited, reset = (str(one.body) for one in mail.outbox)
+    invited, reset = (str(message.body) for message in mail.outbox)
     assert "https://chat.example.org/invitation/" in invited
     assert "https://chat.example.org/accounts/password/new/" in reset
     assert ":9999" not in invited + reset
@@ -387,7 +387,7 @@ def test_changing_an_address_deletes_the_invitation_to_the_old_one(
     assert olives.post(page.format(carol.pk), changed).status_code == 302
     assert Invitation.objects.filter(address="carol@example.org").exists()
     assert olives.post(page.format(carol.pk), changed | {"email": "c@x.test"}).status_code == 302
-    assert [one.address for one in Invitation.objects.all()] == ["dave@example.org"]
+    assert [invitation.address for invitation in Invitation.objects.all()] == ["dave@example.org"]
 
 
 def test_confirming_an_address_deletes_the_invitation_to_the_old_one(
@@ -422,14 +422,14 @@ Ann Smith,ann@example.org
 """
 
 
-def links_of(page: str) -> list[str]:
+def find_links(page: str) -> list[str]:
     return [str(field.attributes["value"]) for field in parse(page).find_all("input[readonly]")]
 
 
 def test_several_people_are_invited_in_one_step(olives: Client) -> None:
     """Addresses can be pasted as CSV, with names, and twice."""
     page = olives.post("/people/invitations/", {"addresses": PASTED, "days": 7, "uses": 1}).text
-    links = links_of(page)
+    links = find_links(page)
     assert len(set(links)) == 3
     assert "Link for bea@example.org" in page
     invited = Invitation.objects.order_by("pk").values_list("address", flat=True)
@@ -462,8 +462,8 @@ def test_pasted_addresses_are_checked_before_anyone_is_invited(
 def test_mails_are_sent_to_all_and_failed_ones_can_be_shared(
     olives: Client, mails: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wanted = {"addresses": "ann@example.org bea@example.org", "days": 7, "uses": 1}
-    page = olives.post("/people/invitations/", wanted, follow=True).text
+    invitation_fields = {"addresses": "ann@example.org bea@example.org", "days": 7, "uses": 1}
+    page = olives.post("/people/invitations/", invitation_fields, follow=True).text
     assert "The invitation was sent to 2 people." in page
     assert [message.to for message in mail.outbox] == [["ann@example.org"], ["bea@example.org"]]
     send = links.send
@@ -472,10 +472,10 @@ def test_mails_are_sent_to_all_and_failed_ones_can_be_shared(
         return address != "cid@example.org" and send(name, address, *about, **context)
 
     monkeypatch.setattr(links, "send", fail_for_cid)
-    wanted["addresses"] = "cid@example.org dan@example.org"
-    page = olives.post("/people/invitations/", wanted).text
+    invitation_fields["addresses"] = "cid@example.org dan@example.org"
+    page = olives.post("/people/invitations/", invitation_fields).text
     assert "The email could not be sent." in page
-    assert len(links_of(page)) == 1
+    assert len(find_links(page)) == 1
     assert "Link for cid@example.org" in page
 
 
@@ -486,7 +486,7 @@ def test_a_renewed_invitation_has_a_new_link_and_as_much_time_again(olives: Clie
     Invitation.objects.update(created_at=earlier, expires_at=earlier + timedelta(days=7))
     assert stranger().get(path).status_code == 410
     page = olives.post(f"/people/invitations/{invitation.pk}/renew/").text
-    [link] = links_of(page)
+    [link] = find_links(page)
     assert stranger().get(path).status_code == 410
     assert stranger().get(link.removeprefix("http://localhost")).status_code == 200
     invitation.refresh_from_db()

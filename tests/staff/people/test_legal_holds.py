@@ -11,11 +11,11 @@ from django.test import Client
 
 from chatapp.accounts import erasures
 from chatapp.accounts.erasing import erase
-from chatapp.chat.bulk_actions import STAY
+from chatapp.chat.bulk_actions import KEPT_BY_HOLD
 from chatapp.models import AuditEvent, Conversation, LegalHold, Upstream, User, audit
-from chatapp.models.policies.legal_holds import KEPT
+from chatapp.models.policies.legal_holds import UNDER_HOLD
 from tests.accounts.test_erasing import write
-from tests.conftest import confirmed, signed_in
+from tests.conftest import confirm_password, signed_in
 from tests.support.page import parse
 
 pytestmark = pytest.mark.django_db
@@ -23,32 +23,34 @@ pytestmark = pytest.mark.django_db
 MARKUP = "<img src=x onerror=alert(1)>"
 
 
-def do(client: Client, person: User, what: str, **fields: Any) -> str:
+def post_change(client: Client, person: User, what: str, **fields: Any) -> str:
     answer = client.post(f"/people/{person.pk}/{what}/", fields, follow=True)
     assert answer.status_code == 200, answer.status_code
     return answer.text
 
 
 def change(client: Client, action: str, *chosen: Conversation) -> Any:
-    ids = [str(one.pk) for one in chosen]
+    ids = [str(chat.pk) for chat in chosen]
     headers = {"HX-Request": "true"}
     return client.post("/conversations/change/", {"action": action, "ids": ids}, headers=headers)
 
 
 def test_a_hold_is_set_and_ended_and_both_are_recorded(olives: Client, alice: User) -> None:
     conversation = alice.conversations.create(title="Alice's own words")
-    do(olives, alice, "hold", reason=f"Matter 7 {MARKUP}", conversation=str(conversation.pk))
-    page = do(olives, alice, "hold", reason="Matter 8")
+    post_change(
+        olives, alice, "hold", reason=f"Matter 7 {MARKUP}", conversation=str(conversation.pk)
+    )
+    page = post_change(olives, alice, "hold", reason="Matter 8")
     assert MARKUP not in page
     assert "Matter 7 &lt;img" in page
     assert "Alice's own words" not in page
     assert f"Chat {conversation.pk}" in page
-    one, everything = LegalHold.objects.order_by("pk")
-    for hold in (one, everything):
-        do(olives, alice, "end-hold", hold=hold.pk)
+    chat_hold, everything = LegalHold.objects.order_by("pk")
+    for hold in (chat_hold, everything):
+        post_change(olives, alice, "end-hold", hold=hold.pk)
         hold.refresh_from_db()
         assert hold.ended_by == hold.set_by
-    assert "has already ended" in do(olives, alice, "end-hold", hold=one.pk)
+    assert "has already ended" in post_change(olives, alice, "end-hold", hold=chat_hold.pk)
     events = AuditEvent.objects.filter(action__startswith="hold.").order_by("sequence")
     assert [(event.action, event.target, event.person) for event in events] == [
         ("hold.set", str(conversation.pk), alice.pk),
@@ -71,20 +73,20 @@ def test_a_hold_is_set_and_ended_and_both_are_recorded(olives: Client, alice: Us
 def test_an_invalid_hold_is_refused(
     olives: Client, alice: User, fields: dict[str, str], problem: str
 ) -> None:
-    assert problem in do(olives, alice, "hold", **fields)
+    assert problem in post_change(olives, alice, "hold", **fields)
     assert not LegalHold.objects.exists()
 
 
 @pytest.mark.parametrize("hold", ["", "x", "9" * 40, "0"])
 def test_only_an_active_hold_can_be_ended(olives: Client, alice: User, hold: str) -> None:
-    assert "has already ended" in do(olives, alice, "end-hold", hold=hold)
+    assert "has already ended" in post_change(olives, alice, "end-hold", hold=hold)
 
 
 def test_a_hold_cannot_be_ended_from_another_persons_page(
     olives: Client, alice: User, bob: User, olive: User
 ) -> None:
     hold = LegalHold.begin(alice, None, "a matter", olive)
-    do(olives, bob, "end-hold", hold=hold.pk)
+    post_change(olives, bob, "end-hold", hold=hold.pk)
     assert LegalHold.objects.living().exists()
 
 
@@ -96,7 +98,7 @@ def test_a_hold_that_cannot_be_recorded_is_not_set(
 
     monkeypatch.setattr(audit, "record", fail)
     with pytest.raises(DatabaseError):
-        do(olives, alice, "hold", reason="a matter")
+        post_change(olives, alice, "hold", reason="a matter")
     assert not LegalHold.objects.exists()
 
 
@@ -104,7 +106,7 @@ def test_a_held_person_cannot_be_erased(olives: Client, alice: User, olive: User
     conversation = alice.conversations.create(title="Kept")
     LegalHold.begin(alice, conversation.pk, "a matter", olive)
     assert "Delete permanently" not in olives.get(f"/people/{alice.pk}/delete/").text
-    assert "This is under a legal hold" in do(olives, alice, "delete")
+    assert "This is under a legal hold" in post_change(olives, alice, "delete")
     page = olives.get(f"/admin/chatapp/user/{alice.pk}/delete/").text
     assert "This is under a legal hold" in page
     olives.post(f"/admin/chatapp/user/{alice.pk}/delete/", {"post": "yes"})
@@ -118,27 +120,27 @@ def test_a_held_person_cannot_be_erased(olives: Client, alice: User, olive: User
 def test_the_owner_sees_the_hold_and_can_use_the_trash(
     alices: Client, alice: User, olive: User
 ) -> None:
-    kept, other = (alice.conversations.create(title=title) for title in ("Kept", "Other"))
+    held_chat, other = (alice.conversations.create(title=title) for title in ("Kept", "Other"))
     assert "legal hold" not in alices.get("/privacy/").text
-    LegalHold.begin(alice, kept.pk, "secret matter", olive)
+    LegalHold.begin(alice, held_chat.pk, "secret matter", olive)
     page = alices.get("/privacy/").text
     assert "has put a legal hold on" in page
     assert "secret matter" not in page
-    assert change(alices, "trash", kept, other).status_code == 200
-    answer = change(alices, "discard", kept)
-    assert (answer.status_code, answer.text) == (422, KEPT)
+    assert change(alices, "trash", held_chat, other).status_code == 200
+    answer = change(alices, "discard", held_chat)
+    assert (answer.status_code, answer.text) == (422, UNDER_HOLD)
     answer = change(alices, "empty")
-    assert answer.text == f"Deleted permanently. {STAY.format(1)}"
-    assert list(alice.conversations.trashed()) == [kept]
-    assert change(alices, "restore", kept).status_code == 200
+    assert answer.text == f"Deleted permanently. {KEPT_BY_HOLD.format(1)}"
+    assert list(alice.conversations.trashed()) == [held_chat]
+    assert change(alices, "restore", held_chat).status_code == 200
 
 
 def test_an_erasure_report_is_shown_and_logged(
-    olives: Client, alice: User, connected: Upstream
+    olives: Client, alice: User, saved_upstream: Upstream
 ) -> None:
-    write(alice, connected, "sparrow")
+    write(alice, saved_upstream, "sparrow")
     signed_in(alice)
-    page = do(olives, alice, "delete")
+    page = post_change(olives, alice, "delete")
     facts = {
         term.text: value.text
         for term, value in zip(
@@ -168,25 +170,25 @@ def test_the_admin_site_shows_the_report_too(olives: Client, alice: User) -> Non
 
 
 def test_the_erasures_file_has_the_persons_number_but_no_name(alice: User, olive: User) -> None:
-    known = len(erasures.read(erasures.file()))
+    count_before = len(erasures.read(erasures.file()))
     joined = alice.date_joined
     pk = alice.pk
     erase([alice], olive)
-    [line] = erasures.read(erasures.file())[known:]
+    [line] = erasures.read(erasures.file())[count_before:]
     assert (line.person, line.joined) == (pk, joined)
     assert "alice" not in erasures.file().read_text()
 
 
 def test_a_torn_line_does_not_affect_others(alice: User, bob: User) -> None:
-    known = len(erasures.read(erasures.file()))
+    count_before = len(erasures.read(erasures.file()))
     erasures.write(alice)
     with erasures.file().open("ab") as file:
         file.write(b'{"at": "20')
     erasures.write(bob)
-    people = [line.person for line in erasures.read(erasures.file())[known:]]
+    people = [line.person for line in erasures.read(erasures.file())[count_before:]]
     assert people == [alice.pk, bob.pk]
-    found = erasures.still_here(erasures.read(erasures.file()))
-    assert {one.username for one in found} == {"alice", "bob"}
+    restored_people = erasures.find_restored_people(erasures.read(erasures.file()))
+    assert {person.username for person in restored_people} == {"alice", "bob"}
 
 
 def test_nobody_is_erased_if_the_erasures_file_cannot_be_written(
@@ -206,5 +208,5 @@ def test_setting_a_hold_requires_the_password(alice: User, olive: User) -> None:
     answer = client.post(f"/people/{alice.pk}/hold/", {"reason": "x"})
     assert answer.status_code == 302
     assert not LegalHold.objects.exists()
-    do(confirmed(client), alice, "hold", reason="x")
+    post_change(confirm_password(client), alice, "hold", reason="x")
     assert LegalHold.objects.exists()

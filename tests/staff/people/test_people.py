@@ -29,7 +29,7 @@ def otto(db: None) -> User:
     return User.objects.create_superuser("otto", password=PASSWORD, reviews=False)
 
 
-def do(client: Client, person: User, what: str, **fields: Any) -> str:
+def post_change(client: Client, person: User, what: str, **fields: Any) -> str:
     answer = client.post(f"/people/{person.pk}/{what}/", fields, follow=True)
     assert answer.status_code == 200, answer.status_code
     return answer.text
@@ -47,7 +47,7 @@ def test_the_list_is_searched_and_filtered(olives: Client, alice: User, bob: Use
     alice.groups.add(writers)
     User.objects.filter(pk=bob.pk).update(is_active=False, email="bob@example.org")
     assert names(olives.get("/people/").text) == ["alice", "bob", "olive"]
-    for query, found in {
+    for query, expected in {
         "q=LIC": ["alice"],
         "q=example.org": ["bob"],
         "q=bob+alice": [],
@@ -60,7 +60,7 @@ def test_the_list_is_searched_and_filtered(olives: Client, alice: User, bob: Use
         "role=nonsense&group=99&state=x": ["alice", "bob", "olive"],
         "q=" + "x" * 5000: ["alice", "bob", "olive"],
     }.items():
-        assert names(olives.get(f"/people/?{query}").text) == found, query
+        assert names(olives.get(f"/people/?{query}").text) == expected, query
 
 
 def test_the_list_is_paginated(
@@ -103,7 +103,7 @@ def test_the_list_shows_second_factors_and_open_invitations(
 # A person's page
 
 
-def rows_of(page: str) -> dict[str, str]:
+def read_rows(page: str) -> dict[str, str]:
     """Return what each row of a person's page says is set, by its title."""
     page = page.replace("\u2019", "'")
     return {
@@ -122,7 +122,7 @@ def test_the_page_says_at_a_glance_what_is_set(olives: Client, alice: User, oliv
     SocialAccount.objects.create(user=alice, provider="oidc", uid="1")
     signed_in(alice).get("/help/", headers={"User-Agent": "X11; Linux Firefox/9"})
     limit(1000, user=alice)
-    rows = rows_of(olives.get(f"/people/{alice.pk}/").text)
+    rows = read_rows(olives.get(f"/people/{alice.pk}/").text)
     assert rows.pop("Devices").startswith("1 device, last seen ")
     assert rows == {
         "Name and email": "Not entered",
@@ -157,13 +157,13 @@ def test_a_change_returns_to_its_row_which_says_what_was_done_once(
     answer = olives.post(f"/people/{alice.pk}/{what}/", fields)
     assert answer.headers["location"] == f"/people/{alice.pk}/#{section}"
     page = parse(olives.get(f"/people/{alice.pk}/").text)
-    [said] = page.find_all("p.said")
-    assert said.text in page.find(id=section).text
+    [message] = page.find_all("p.said")
+    assert message.text in page.find(id=section).text
     assert not page.find_all("div.messages")
 
 
 def test_an_invalid_form_is_shown_in_its_open_row(olives: Client, alice: User) -> None:
-    page = parse(do(olives, alice, "name", email="no address"))
+    page = parse(post_change(olives, alice, "name", email="no address"))
     [row] = page.find_all("details[open]")
     assert "valid email address" in row.text
 
@@ -172,18 +172,18 @@ def test_an_invalid_form_is_shown_in_its_open_row(olives: Client, alice: User) -
 
 
 def test_roles_are_given_and_removed(olives: Client, alice: User, olive: User) -> None:
-    page = do(olives, alice, "roles", administers="on", reviews="on")
+    page = post_change(olives, alice, "roles", administers="on", reviews="on")
     assert "alice is now an administrator and a reviewer." in page
     alice.refresh_from_db()
     assert (alice.administers, alice.reviews, alice.is_staff) == (True, True, True)
-    do(olives, alice, "roles")
+    post_change(olives, alice, "roles")
     alice.refresh_from_db()
     assert (alice.administers, alice.reviews, alice.is_staff) == (False, False, False)
 
 
 def test_nobody_can_give_themselves_a_role(otto: User, olive: User) -> None:
     ottos = signed_in(otto, confirmed=True)
-    page = do(ottos, otto, "roles", administers="on", reviews="on")
+    page = post_change(ottos, otto, "roles", administers="on", reviews="on")
     otto.refresh_from_db()
     assert not otto.reviews
     assert "give yourself a role" in page
@@ -197,12 +197,12 @@ def test_nobody_can_give_themselves_a_role(otto: User, olive: User) -> None:
 def test_people_can_remove_their_own_role_unless_they_are_the_last_administrator(
     olives: Client, olive: User
 ) -> None:
-    do(olives, olive, "roles", administers="on")
+    post_change(olives, olive, "roles", administers="on")
     olive.refresh_from_db()
     assert (olive.administers, olive.reviews) == (True, False)
     for what in ("roles", "active"):
-        assert "This is the last account" in do(olives, olive, what)
-    assert "This is the last account" in do(olives, olive, "delete")
+        assert "This is the last account" in post_change(olives, olive, what)
+    assert "This is the last account" in post_change(olives, olive, "delete")
     olive.refresh_from_db()
     assert (olive.administers, olive.is_active) == (True, True)
 
@@ -246,9 +246,9 @@ def test_a_deactivated_person_is_signed_out_and_can_be_reactivated(
     olives: Client, alice: User
 ) -> None:
     alices = signed_in(alice)
-    assert "is deactivated" in do(olives, alice, "active")
+    assert "is deactivated" in post_change(olives, alice, "active")
     assert alices.get("/").status_code == 302
-    assert "can sign in again" in do(olives, alice, "active", active="on")
+    assert "can sign in again" in post_change(olives, alice, "active", active="on")
     assert signed_in(alice).get("/help/").status_code == 200
 
 
@@ -264,13 +264,17 @@ def test_devices_are_signed_out_one_by_one_or_all_at_once(
     assert "Chrome on iPhone" in page
     assert "Firefox on Linux" in page
     theirs = Device.objects.get(user=bob)
-    do(olives, alice, "sign-out", device=theirs.pk)  # which is not one of Alice's
+    post_change(olives, alice, "sign-out", device=theirs.pk)  # which is not one of Alice's
     mine = Device.objects.get(agent__contains="iPhone")
-    do(olives, alice, "sign-out", device=mine.pk)
-    assert [one.get("/help/").status_code for one in (phone, laptop, bobs)] == [302, 200, 200]
-    do(olives, alice, "sign-out", device="9" * 40)
-    do(olives, alice, "sign-out")
-    assert [one.get("/help/").status_code for one in (laptop, bobs)] == [302, 200]
+    post_change(olives, alice, "sign-out", device=mine.pk)
+    assert [browser.get("/help/").status_code for browser in (phone, laptop, bobs)] == [
+        302,
+        200,
+        200,
+    ]
+    post_change(olives, alice, "sign-out", device="9" * 40)
+    post_change(olives, alice, "sign-out")
+    assert [browser.get("/help/").status_code for browser in (laptop, bobs)] == [302, 200]
     assert not Device.objects.filter(user=alice).exists()
 
 
@@ -283,7 +287,7 @@ def test_ending_a_session_deletes_its_device(alice: User) -> None:
 
 def test_a_link_sets_a_new_password_once(olives: Client, alice: User) -> None:
     alices = signed_in(alice)
-    page = parse(do(olives, alice, "reset-link"))
+    page = parse(post_change(olives, alice, "reset-link"))
     [field] = page.find_all("#link")
     path = str(field.attributes["value"]).removeprefix("http://localhost")
     stranger = Client(headers={"host": "localhost"})
@@ -311,52 +315,54 @@ def test_a_password_link_is_emailed_if_possible(
 ) -> None:
     settings.EMAIL_URL = "smtp://mail.example.org"
     User.objects.filter(pk=alice.pk).update(email="alice@example.org")
-    assert "was sent to alice@example.org" in do(olives, alice, "reset-link")
+    assert "was sent to alice@example.org" in post_change(olives, alice, "reset-link")
     [sent] = mail.outbox
     assert sent.to == ["alice@example.org"]
     assert "http://localhost/accounts/password/new/" in sent.body
 
 
 def test_a_name_and_an_address_are_changed(olives: Client, alice: User, bob: User) -> None:
-    do(olives, alice, "name", first_name="Alice", last_name="Árvíz", email="alice@example.org")
+    post_change(
+        olives, alice, "name", first_name="Alice", last_name="Árvíz", email="alice@example.org"
+    )
     alice.refresh_from_db()
     assert (alice.get_full_name(), alice.email) == ("Alice Árvíz", "alice@example.org")
     values = AuditEvent.objects.get(action="person.changed").detail.values
     assert values["before"] == {"first_name": "", "last_name": "", "email": ""}
     assert values["after"]["email"] == "alice@example.org"
-    assert "Another account has this" in do(olives, bob, "name", email="Alice@example.org")
+    assert "Another account has this" in post_change(olives, bob, "name", email="Alice@example.org")
 
 
 def test_a_persons_groups_are_set(olives: Client, alice: User) -> None:
     writers = Group.objects.create(name="Writers")
-    do(olives, alice, "groups", groups=[writers.pk])
+    post_change(olives, alice, "groups", groups=[writers.pk])
     assert list(alice.groups.all()) == [writers]
-    assert "not there any more" in do(olives, alice, "groups", groups=[99])
-    do(olives, alice, "groups")
+    assert "not there any more" in post_change(olives, alice, "groups", groups=[99])
+    post_change(olives, alice, "groups")
     assert not alice.groups.exists()
 
 
 def test_a_person_is_deleted(olives: Client, alice: User) -> None:
     alice.conversations.create(title="Hers")
     assert "1 chat with 0 messages" in olives.get(f"/people/{alice.pk}/delete/").text
-    assert "alice was deleted" in do(olives, alice, "delete")
+    assert "alice was deleted" in post_change(olives, alice, "delete")
     assert not User.objects.filter(username="alice").exists()
 
 
 def test_changes_to_people_are_in_the_audit_log(olives: Client, alice: User, olive: User) -> None:
-    do(olives, alice, "roles", reviews="on")
-    do(olives, alice, "groups")
-    do(olives, alice, "name", first_name="A", last_name="", email="")
-    do(olives, alice, "sign-out")
-    do(olives, alice, "reset-link")
-    do(olives, alice, "active")
-    do(olives, olive, "active")  # refused, so there is no event
+    post_change(olives, alice, "roles", reviews="on")
+    post_change(olives, alice, "groups")
+    post_change(olives, alice, "name", first_name="A", last_name="", email="")
+    post_change(olives, alice, "sign-out")
+    post_change(olives, alice, "reset-link")
+    post_change(olives, alice, "active")
+    post_change(olives, olive, "active")  # refused, so there is no event
     olives.post("/people/invitations/", {"days": 1, "uses": 1})
     olives.post("/people/access/", {"signup": "closed", "signup_domains": ""})
     olives.post("/people/groups/", {"name": "Writers"})
-    do(olives, alice, "delete")
-    found = AuditEvent.objects.filter(actor=olive.pk).order_by("sequence")
-    assert [one.action for one in found] == [
+    post_change(olives, alice, "delete")
+    events = AuditEvent.objects.filter(actor=olive.pk).order_by("sequence")
+    assert [event.action for event in events] == [
         "role.changed",
         "person.changed",
         "person.changed",

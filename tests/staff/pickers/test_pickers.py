@@ -15,10 +15,10 @@ MARKUP = '<img src=x onerror="alert(1)">'
 PAGES = ("/pick/people/", "/pick/models/", "/pick/chats/{}/")
 
 
-def offered(client: Client, path: str, **query: Any) -> list[str]:
+def pick_values(client: Client, path: str, **query: Any) -> list[str]:
     answer = client.get(path, query)
     assert answer.status_code == 200
-    return [str(one.attributes["data-value"]) for one in parse(answer.text).find_all("li")]
+    return [str(entry.attributes["data-value"]) for entry in parse(answer.text).find_all("li")]
 
 
 def test_people_are_found_by_parts_of_their_names_and_addresses(
@@ -26,7 +26,7 @@ def test_people_are_found_by_parts_of_their_names_and_addresses(
 ) -> None:
     User.objects.filter(pk=alice.pk).update(first_name="Álvara", last_name="Lovelace")
     User.objects.filter(pk=bob.pk).update(email="bob@example.org", is_active=False)
-    for typed, found in {
+    for typed, expected in {
         "": ["alice", "bob", "olive"],
         "lic": ["alice"],
         "LOVE ali": ["alice"],
@@ -37,7 +37,7 @@ def test_people_are_found_by_parts_of_their_names_and_addresses(
         "\0": ["alice", "bob", "olive"],
         "l" * 10_000: [],
     }.items():
-        assert offered(olives, "/pick/people/", q=typed) == found, typed
+        assert pick_values(olives, "/pick/people/", q=typed) == expected, typed
     page = olives.get("/pick/people/", {"q": "bob"}).text
     assert "bob@example.org, deactivated" in page
 
@@ -46,8 +46,8 @@ def test_names_that_begin_with_the_words_come_first(olives: Client, alice: User)
     for name in ("malice", "alice2", "zoe"):
         User.objects.create_user(name)
     User.objects.filter(username="zoe").update(last_name="Alicesson")
-    found = offered(olives, "/pick/people/", q="alice")
-    assert found == ["alice", "alice2", "zoe", "malice"]
+    suggestions = pick_values(olives, "/pick/people/", q="alice")
+    assert suggestions == ["alice", "alice2", "zoe", "malice"]
 
 
 def test_of_ten_thousand_people_a_few_are_suggested_by_one_query(
@@ -58,25 +58,25 @@ def test_of_ten_thousand_people_a_few_are_suggested_by_one_query(
     )
     olives.get("/pick/people/")
     with django_assert_max_num_queries(4) as queries:  # three are for the session and the person
-        assert len(offered(olives, "/pick/people/", q="person99")) == 8
+        assert len(pick_values(olives, "/pick/people/", q="person99")) == 8
     assert "LIMIT 8" in queries[-1]["sql"]
-    assert offered(olives, "/pick/people/", q="p9999@example") == ["person9999"]
+    assert pick_values(olives, "/pick/people/", q="p9999@example") == ["person9999"]
 
 
 def test_models_are_suggested_with_their_provider(olives: Client) -> None:
-    one, other = (
+    first, other = (
         Upstream.objects.create(
             name=name, base_url="http://127.0.0.1:9/v1", api_key="sk-secret", offered_models=models
         )
         for name, models in (("First", "large = The <large> one\nsmall"), ("Second", "tiny\nlarge"))
     )
-    assert offered(olives, "/pick/models/", q="large") == ["large", "large"]
-    assert offered(olives, "/pick/models/", q="second") == ["tiny", "large"]
-    assert offered(olives, "/pick/models/", q="", provider=other.pk) == ["tiny", "large"]
-    assert offered(olives, "/pick/models/", q="small", provider=other.pk) == []
-    assert offered(olives, "/pick/models/", q="", provider="9" * 40) != []
-    page = olives.get(f"/pick/models/?q=large&provider={one.pk}").text
-    assert f'data-provider="{one.pk}"' in page
+    assert pick_values(olives, "/pick/models/", q="large") == ["large", "large"]
+    assert pick_values(olives, "/pick/models/", q="second") == ["tiny", "large"]
+    assert pick_values(olives, "/pick/models/", q="", provider=other.pk) == ["tiny", "large"]
+    assert pick_values(olives, "/pick/models/", q="small", provider=other.pk) == []
+    assert pick_values(olives, "/pick/models/", q="", provider="9" * 40) != []
+    page = olives.get(f"/pick/models/?q=large&provider={first.pk}").text
+    assert f'data-provider="{first.pk}"' in page
     assert "The &lt;large&gt; one" in page
     assert "sk-secret" not in page
 
@@ -87,10 +87,14 @@ def test_a_persons_chats_are_suggested_by_date_without_their_words(
     chat = alice.conversations.create(title="secretcanary")
     other = bob.conversations.create(title="Bob's")
     path = f"/pick/chats/{alice.pk}/"
-    assert offered(olives, path) == [str(chat.pk)]
-    assert offered(olives, path, q=str(chat.pk)[:8]) == [str(chat.pk)]
-    assert offered(olives, path, q=f"{chat.created_at:%b %Y}") == [str(chat.pk)]
-    assert offered(olives, path, q=str(other.pk)) == offered(olives, path, q="secretcanary") == []
+    assert pick_values(olives, path) == [str(chat.pk)]
+    assert pick_values(olives, path, q=str(chat.pk)[:8]) == [str(chat.pk)]
+    assert pick_values(olives, path, q=f"{chat.created_at:%b %Y}") == [str(chat.pk)]
+    assert (
+        pick_values(olives, path, q=str(other.pk))
+        == pick_values(olives, path, q="secretcanary")
+        == []
+    )
     assert "secretcanary" not in olives.get(path).text
     assert olives.get("/pick/chats/999999/").status_code == 404
 

@@ -1,4 +1,4 @@
-"""Which fields of each table with personal data the archive contains.
+"""The fields of each table with personal data that the archive contains.
 
 A new field or table fails these tests until it is in one of the lists.
 """
@@ -35,10 +35,10 @@ from chatapp.models import (
 )
 from chatapp.models.library.sharing import Level
 from chatapp.staff.privacy.archived_account import archived_account
-from tests.staff.privacy.test_privacy import unpacked
-from tests.support.attaching import attached_to
+from tests.staff.privacy.test_privacy import download_archive
+from tests.support.attaching import attach_file
 from tests.support.page import parse
-from tests.support.stored import answered, end, forked, reply_of, started_by
+from tests.support.stored import build_reply, end, fork_conversation, new_conversation, store_turn
 
 pytestmark = pytest.mark.django_db
 
@@ -226,7 +226,7 @@ LEFT_OUT = {
 OWNERS = (User, Conversation, Message)
 
 
-def owned() -> dict[str, type[models.Model]]:
+def find_owned_models() -> dict[str, type[models.Model]]:
     return {
         model._meta.label: model
         for model in apps.get_models(include_auto_created=True)
@@ -236,7 +236,7 @@ def owned() -> dict[str, type[models.Model]]:
 
 
 def test_each_table_with_personal_data_is_included_or_left_out_for_a_reason() -> None:
-    assert set(owned()) == set(INCLUDED) | LEFT_OUT
+    assert set(find_owned_models()) == set(INCLUDED) | LEFT_OUT
 
 
 @pytest.mark.parametrize("label", INCLUDED)
@@ -249,13 +249,13 @@ def test_each_field_is_included_or_left_out_for_a_reason(label: str) -> None:
 def write(person: User, upstream: Upstream) -> None:
     """Create one chat with content, and one each that is archived, in the trash, or temporary."""
     now = timezone.now()
-    kept = person.conversations.create(title="kept", is_pinned=True)
-    gone, _ = answered(kept, upstream, "deleted words")
-    Message.objects.filter(pk=gone.pk).update(deleted_at=now)
-    _, reply = kept.ask(uuid4(), "What time?", None, upstream, "m", uuid4())
+    pinned_chat = person.conversations.create(title="kept", is_pinned=True)
+    deleted_message, _ = store_turn(pinned_chat, upstream, "deleted words")
+    Message.objects.filter(pk=deleted_message.pk).update(deleted_at=now)
+    _, reply = pinned_chat.ask(uuid4(), "What time?", None, upstream, "m", uuid4())
     Feedback.objects.create(message=reply, rating="down", note="too late", given_at=now)
     run = {"id": "c1", "name": "clock", "arguments": '{"zone": "UTC"}', "state": "done"}
-    end(reply, reply_of("Noon", "It asks"))
+    end(reply, build_reply("Noon", "It asks"))
     round = {"reasoning": "First", "content": "Let me see", "refusal": ""}
     runs = [{**run, "result": "12:00"}]
     Message.objects.filter(pk=reply.pk).update(
@@ -277,10 +277,10 @@ def write(person: User, upstream: Upstream) -> None:
 
 
 async def test_archived_trashed_and_temporary_chats_are_included_and_marked(
-    alices: Client, alice: User, connected: Upstream, connections_close: None
+    alices: Client, alice: User, saved_upstream: Upstream, connections_close: None
 ) -> None:
-    await sync_to_async(write)(alice, connected)
-    files = await unpacked(alices)
+    await sync_to_async(write)(alice, saved_upstream)
+    files = await download_archive(alices)
     lines: list[dict[str, Any]] = [
         json.loads(line) for line in files["conversations.jsonl"].splitlines()
     ]
@@ -288,12 +288,12 @@ async def test_archived_trashed_and_temporary_chats_are_included_and_marked(
     assert chats["archived"]["archived_at"]
     assert chats["trash"]["trashed_at"]
     assert chats["temporary"]["is_temporary"]
-    kept = chats["kept"]
-    assert INCLUDED["chatapp.Conversation"]["conversations.jsonl"] <= set(kept)
-    assert (kept["is_pinned"], kept["is_temporary"], kept["trashed_at"]) == (True, False, None)
-    said = {one["content"]: one for one in kept["messages"]}
-    assert said["deleted words"]["deleted_at"]
-    reply = said["Let me see\n\nNoon"]
+    chat = chats["kept"]
+    assert INCLUDED["chatapp.Conversation"]["conversations.jsonl"] <= set(chat)
+    assert (chat["is_pinned"], chat["is_temporary"], chat["trashed_at"]) == (True, False, None)
+    messages_by_content = {message["content"]: message for message in chat["messages"]}
+    assert messages_by_content["deleted words"]["deleted_at"]
+    reply = messages_by_content["Let me see\n\nNoon"]
     expected = {"name": "clock", "arguments": '{"zone": "UTC"}', "result": "12:00"}
     [called] = reply["tool_calls"]
     assert expected.items() <= called.items()
@@ -305,44 +305,49 @@ async def test_archived_trashed_and_temporary_chats_are_included_and_marked(
 
 
 async def test_attached_files_are_included_each_content_once(
-    alices: Client, alice: User, connected: Upstream, connections_close: None, disk: Storage
+    alices: Client, alice: User, saved_upstream: Upstream, connections_close: None, disk: Storage
 ) -> None:
     def attach() -> str:
-        prompt, reply = answered(started_by(alice), connected, "Summarise")
-        report = attached_to(prompt, 'a: "report"?.txt', b"Sales fell")
+        prompt, reply = store_turn(new_conversation(alice), saved_upstream, "Summarise")
+        report = attach_file(prompt, 'a: "report"?.txt', b"Sales fell")
         assert report.file
-        attached_to(prompt, "chart.png", b"pixels")
-        forked(alice, reply.pk)
-        draft = attached_to(prompt, "draft.txt", b"Not yet sent")
+        attach_file(prompt, "chart.png", b"pixels")
+        fork_conversation(alice, reply.pk)
+        draft = attach_file(prompt, "draft.txt", b"Not yet sent")
         Attachment.objects.filter(pk=draft.pk).update(message=None, alt="What I think")
-        lost = attached_to(prompt, "lost.txt", b"lost")
+        lost = attach_file(prompt, "lost.txt", b"lost")
         assert lost.file
         disk.delete(lost.file.name)
         Attachment.objects.create(user=alice, name="stopped.txt", size=9)
         of_preset = PresetFile(name="rules.txt", size=10, tokens=3, file=report.file)
-        preset = Preset.start(alice, name="Clerk", file_set=FileSet.of([of_preset]))
+        preset = Preset.start(alice, name="Clerk", file_set=FileSet.store([of_preset]))
         preset.change(alice, 1, name="Poet")
         return str(prompt.pk)
 
     prompt = await sync_to_async(attach)()
-    files = await unpacked(alices)
+    files = await download_archive(alices)
     records: list[dict[str, Any]] = json.loads(files["files.json"])
     assert len(records) == 8
-    [draft] = [one for one in records if one.get("alt")]
+    [draft] = [record for record in records if record.get("alt")]
     assert (files[draft["path"]], "message" in draft) == ("Not yet sent", False)
-    report, copy = (one for one in records if "report" in one["name"])
+    report, copy = (record for record in records if "report" in record["name"])
     assert (report["message"], report["type"], report["size"]) == (prompt, "text/plain", 10)
     assert report["path"] == copy["path"] == f"files/{report['id']}-a_ _report__.txt"
     assert files[report["path"]] == "Sales fell"
-    [rules] = [one for one in records if one["name"] == "rules.txt"]
+    [rules] = [record for record in records if record["name"] == "rules.txt"]
     assert rules["path"] == report["path"]
-    assert [one["number"] for one in rules["preset_versions"]] == [1, 2]
+    assert [record["number"] for record in rules["preset_versions"]] == [1, 2]
     assert json.loads(files["presets.json"])["presets"][0]["files"] == ["rules.txt"]
     assert sorted(len(files[name]) for name in files if name.startswith("files/")) == [6, 10, 12]
     lines = map(json.loads, files["conversations.jsonl"].splitlines())
-    listed = [one for line in lines for said in line["messages"] for one in said.get("files", ())]
-    assert {one["name"] for one in listed} >= {'a: "report"?.txt', "chart.png"}
-    assert {one["type"] for one in listed} >= {"text/plain", "image/png"}
+    listed = [
+        record
+        for line in lines
+        for message in line["messages"]
+        for record in message.get("files", ())
+    ]
+    assert {record["name"] for record in listed} >= {'a: "report"?.txt', "chart.png"}
+    assert {record["type"] for record in listed} >= {"text/plain", "image/png"}
 
 
 async def test_prompts_are_included_with_what_is_remembered(
@@ -360,8 +365,11 @@ async def test_prompts_are_included_with_what_is_remembered(
         return own
 
     own = await sync_to_async(save)()
-    files = await unpacked(alices)
-    prompts = {one["title"]: one for one in json.loads(files["prompts.json"])["prompts"]}
+    files = await download_archive(alices)
+    prompts = {
+        saved_prompt["title"]: saved_prompt
+        for saved_prompt in json.loads(files["prompts.json"])["prompts"]
+    }
     assert (prompts["Stand-up"]["text"], prompts["Stand-up"]["id"]) == ("Two", str(own.pk))
     assert prompts["Stand-up"]["shared_with"] == ["Everyone: Can use it"]
     assert prompts["Deleted"]["deleted_at"]
@@ -386,7 +394,7 @@ async def test_what_the_person_set_for_chats_is_included(
         alice.projects.create(name="Texts", preset=preset)
 
     await sync_to_async(save)()
-    files = await unpacked(alices)
+    files = await download_archive(alices)
     memory = json.loads(files["account.json"])["memory"]
     assert memory == {"about": "A nurse.", "answers": "Briefly.", "is_on": True}
     chat = json.loads(files["conversations.jsonl"])
@@ -408,11 +416,11 @@ async def test_presets_are_included_with_the_versions_that_the_person_saved(
         theirs.change(alice, 1, system_prompt="Alice's words")
 
     await sync_to_async(save)()
-    files = await unpacked(alices)
+    files = await download_archive(alices)
     [preset] = json.loads(files["presets.json"])["presets"]
     assert (preset["upstream"], preset["tools"]) == ("Fake", ["clock", 3])
     versions = [json.loads(line) for line in files["preset_versions.jsonl"].splitlines()]
-    assert [one["system_prompt"] for one in versions] == ["", "Translate", "Alice's words"]
+    assert [version["system_prompt"] for version in versions] == ["", "Translate", "Alice's words"]
     assert "Bob's words" not in "".join(files.values())
 
 
@@ -437,10 +445,10 @@ NOT_DESCRIBED = {
 
 
 async def test_the_page_describes_what_the_archive_contains(
-    alices: Client, alice: User, connected: Upstream, connections_close: None
+    alices: Client, alice: User, saved_upstream: Upstream, connections_close: None
 ) -> None:
-    await sync_to_async(write)(alice, connected)
-    files = await unpacked(alices)
+    await sync_to_async(write)(alice, saved_upstream)
+    files = await download_archive(alices)
     keys = {*files, *re.findall('"([a-z_]+)": ?', "".join(files.values()))}
     page = parse((await sync_to_async(alices.get)("/privacy/")).text)
     section = page.find("section", **{"aria-labelledby": "take-along"})
@@ -456,7 +464,7 @@ async def test_the_costs_of_deleted_chats_are_included_in_dollars(
 ) -> None:
     fields = {"provenance": "reported", "booked_at": timezone.now(), "cost": 1_500_000_000}
     await Usage.objects.acreate(message_id=uuid4(), user=alice, **fields)
-    head, line = (await unpacked(alices))["usage.csv"].splitlines()
+    head, line = (await download_archive(alices))["usage.csv"].splitlines()
     assert head.endswith(",cost_usd")
     assert line.endswith(",1.500000000")
 

@@ -5,8 +5,8 @@ from django.contrib.auth.signals import user_logged_out
 from django.test import Client, RequestFactory
 
 from chatapp.models import AuditDetail, AuditEvent, Conversation, LegalHold, Upstream, User
-from tests.conftest import confirmed, signed_in
-from tests.support.stored import answered, started_by
+from tests.conftest import confirm_password, signed_in
+from tests.support.stored import new_conversation, store_turn
 
 pytestmark = pytest.mark.django_db
 
@@ -16,13 +16,13 @@ ERASE = "/privacy/erase/"
 @pytest.fixture
 def alices(alices: Client) -> Client:
     """Alice, who has just confirmed her password."""
-    return confirmed(alices)
+    return confirm_password(alices)
 
 
 def test_erasing_deletes_everything_and_reports_it(
-    alice: User, alices: Client, connected: Upstream
+    alice: User, alices: Client, saved_upstream: Upstream
 ) -> None:
-    answered(started_by(alice), connected, "Of the canary")
+    store_turn(new_conversation(alice), saved_upstream, "Of the canary")
     page = alices.get(ERASE).text
     assert "1 chat with 2 messages" in " ".join(page.split())
     answer = alices.post(ERASE, {"name": "Alice"})
@@ -46,16 +46,16 @@ def test_signing_out_in_another_tab_meanwhile_leaves_no_trace(
     user_logged_out.send(sender=User, request=request, user=there)
     event = AuditEvent.objects.latest("sequence")
     assert (event.action, event.actor) == ("person.signed_out", there.pk)
-    said = "".join(AuditDetail.objects.values_list("content", flat=True))
-    assert "alice" not in said
-    assert "203.0.113.7" not in said
+    details = "".join(AuditDetail.objects.values_list("content", flat=True))
+    assert "alice" not in details
+    assert "203.0.113.7" not in details
 
 
 def test_the_audit_log_does_not_name_an_erased_person(alices: Client, olive: User) -> None:
     alices.post(ERASE, {"name": "alice"})
     last = AuditEvent.objects.latest("sequence")
     assert last.action == "person.erased"
-    assert not [one for one in AuditDetail.objects.all() if "alice" in one.content]
+    assert not [detail for detail in AuditDetail.objects.all() if "alice" in detail.content]
 
 
 @pytest.mark.parametrize("name", ["", "bob", "alice\0", "<b>alice</b>", "a" * 10**6])

@@ -27,10 +27,10 @@ from chatapp.models import (
     audit,
 )
 from chatapp.sessions.validity import NotSignedIn
-from tests.conftest import confirmed, signed_in
+from tests.conftest import confirm_password, signed_in
 from tests.support.page import has_word, parse
-from tests.support.reviewer import opened
-from tests.support.stored import end, reply_of
+from tests.support.reviewer import open_for_review
+from tests.support.stored import build_reply, end
 
 pytestmark = pytest.mark.django_db
 
@@ -39,30 +39,30 @@ REASON = f"Said {MARKUP}"
 
 
 @pytest.fixture
-def conversation(alice: User, connected: Upstream) -> Conversation:
+def conversation(alice: User, saved_upstream: Upstream) -> Conversation:
     project = alice.projects.create(name="Garden", instructions="Latin names")
     conversation = alice.conversations.create(title=f"Roses {MARKUP}", project=project)
-    _, reply = conversation.ask(uuid4(), "Which roses?", None, connected, "one", uuid4())
+    _, reply = conversation.ask(uuid4(), "Which roses?", None, saved_upstream, "one", uuid4())
     ReplyImage.objects.create(message=reply, position=0, media_type="image/gif", data=b"GIF89a")
     Feedback.objects.create(message=reply, rating="down", note=MARKUP, given_at=timezone.now())
     return conversation
 
 
-def read(olives: Client, conversation: Conversation) -> None:
-    assert opened(olives, conversation.pk, REASON).status_code == 200
+def open_chat(olives: Client, conversation: Conversation) -> None:
+    assert open_for_review(olives, conversation.pk, REASON).status_code == 200
 
 
 def rows(client: Client, query: str = "") -> list[str]:
     page = parse(client.get(f"/privacy/{query}").text)
-    cells = [one.find_all("td") for one in page.find_all("tbody tr")]
-    return [" ".join(" ".join(one.text for one in row).split()) for row in cells]
+    cells = [element.find_all("td") for element in page.find_all("tbody tr")]
+    return [" ".join(" ".join(element.text for element in row).split()) for row in cells]
 
 
 def test_people_see_who_opened_what_and_why(
     alices: Client, bob: User, olives: Client, conversation: Conversation
 ) -> None:
     assert "Nobody has opened" in alices.get("/privacy/").text
-    read(olives, conversation)
+    open_chat(olives, conversation)
     olives.get(f"/replies/{conversation.messages.last().pk}/images/0/")  # type: ignore[union-attr]
     image, opening = rows(alices)
     assert opening.endswith(f"olive, as a reviewer opened Roses {MARKUP}: “{REASON}”")
@@ -80,7 +80,7 @@ def test_the_reason_remains_after_the_reviewer_is_erased(
 ) -> None:
     rita = User.objects.create_user("rita", is_staff=True, reviews=True)
     ritas = signed_in(rita)
-    read(ritas, conversation)
+    open_chat(ritas, conversation)
     review = {"verdict": "minor", "version": "0"}
     ritas.post(f"/review/{conversation.pk}/verdict/", review)
     [before] = rows(alices)
@@ -99,10 +99,10 @@ def test_the_reason_remains_after_the_reviewer_is_erased(
 
 
 def test_opening_ones_own_chat_is_not_listed(
-    olive: User, olives: Client, connected: Upstream
+    olive: User, olives: Client, saved_upstream: Upstream
 ) -> None:
     own = olive.conversations.create(title="Mine")
-    read(olives, own)
+    open_chat(olives, own)
     assert rows(olives) == []
 
 
@@ -118,7 +118,7 @@ def test_older_events_are_on_the_next_page(
 ) -> None:
     monkeypatch.setattr("chatapp.staff.privacy.queries.PAGE", 2)
     for _ in range(3):
-        read(olives, conversation)
+        open_chat(olives, conversation)
     assert len(rows(alices)) == 2
     [older] = parse(alices.get("/privacy/").text).find_all("a[href^='?before=']")
     assert len(rows(alices, str(older.attributes["href"]))) == 1
@@ -147,9 +147,9 @@ def test_views_of_the_list_are_counted_up_to_a_maximum(
     assert "was viewed 2 times or more since you joined" in page
 
 
-async def unpacked(client: Client) -> dict[str, str]:
+async def download_archive(client: Client) -> dict[str, str]:
     own = AsyncClient(headers={"host": "localhost"})
-    own.cookies = (await sync_to_async(confirmed)(client)).cookies
+    own.cookies = (await sync_to_async(confirm_password)(client)).cookies
     answer: Any = await own.post("/privacy/archive/")
     assert answer.headers["content-type"] == "application/zip"
     content = b"".join([part async for part in answer.streaming_content])
@@ -166,13 +166,13 @@ async def test_the_archive_contains_only_and_all_of_ones_own_data(
     generations_end: None,
     connections_close: None,
 ) -> None:
-    await sync_to_async(read)(olives, conversation)
-    files = await unpacked(alices)
+    await sync_to_async(open_chat)(olives, conversation)
+    files = await download_archive(alices)
     [line] = files["conversations.jsonl"].splitlines()
-    said = json.loads(line)
-    assert said["title"] == f"Roses {MARKUP}"
-    assert said["messages"][0]["content"] == "Which roses?"
-    assert said["messages"][1]["feedback"]["note"] == MARKUP
+    chat = json.loads(line)
+    assert chat["title"] == f"Roses {MARKUP}"
+    assert chat["messages"][0]["content"] == "Which roses?"
+    assert chat["messages"][1]["feedback"]["note"] == MARKUP
     assert json.loads(files["account.json"])["username"] == "alice"
     assert json.loads(files["projects.json"])[0]["instructions"] == "Latin names"
     assert json.loads(files["opened.json"])[0]["who"] == "olive"
@@ -182,22 +182,24 @@ async def test_the_archive_contains_only_and_all_of_ones_own_data(
     event = await AuditEvent.objects.aget(action="archive.made")
     assert event.actor == event.person == conversation.user_id
     bobs = await sync_to_async(signed_in)(bob)
-    assert "Roses" not in str(await unpacked(bobs))
+    assert "Roses" not in str(await download_archive(bobs))
 
 
 async def test_text_from_a_gateway_is_no_spreadsheet_formula(
-    alices: Client, alice: User, connected: Upstream, connections_close: None
+    alices: Client, alice: User, saved_upstream: Upstream, connections_close: None
 ) -> None:
     def book() -> None:
         model = '=HYPERLINK("http://evil/","x")'
         conversation = alice.conversations.create(title="Roses")
-        _, reply = conversation.ask(uuid4(), "Which?", None, connected, model, uuid4())
-        end(reply, reply_of("Dog roses"))
-        summary = Usage.nothing().of_summary(uuid4(), conversation.pk, alice.pk, connected, "m")
+        _, reply = conversation.ask(uuid4(), "Which?", None, saved_upstream, model, uuid4())
+        end(reply, build_reply("Dog roses"))
+        summary = Usage.empty().charge_summary(
+            uuid4(), conversation.pk, alice.pk, saved_upstream, "m"
+        )
         Usage.book([summary])
 
     await sync_to_async(book)()
-    usage = (await unpacked(alices))["usage.csv"]
+    usage = (await download_archive(alices))["usage.csv"]
     assert "'=HYPERLINK" in usage
     assert usage.startswith("booked_at,kind,upstream_name,model")
     assert sorted(row["kind"] for row in csv.DictReader(usage.splitlines())) == ["reply", "summary"]
@@ -234,8 +236,8 @@ async def test_a_download_ends_with_its_session(
 ) -> None:
     chosen = [await alice.conversations.acreate(title=f"One of {number}") for number in range(3)]
     own = AsyncClient(headers={"host": "localhost"})
-    own.cookies = (await sync_to_async(confirmed)(alices)).cookies
-    answer: Any = await own.post(path, {"ids": [str(one.pk) for one in chosen]})
+    own.cookies = (await sync_to_async(confirm_password)(alices)).cookies
+    answer: Any = await own.post(path, {"ids": [str(chat.pk) for chat in chosen]})
     parts = aiter(answer.streaming_content)
     await anext(parts)
     await Session.objects.all().adelete()

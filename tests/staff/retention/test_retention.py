@@ -26,7 +26,7 @@ def old_chat(person: User, **fields: object) -> Conversation:
     return chat
 
 
-def previewed(client: Client, **days: int) -> dict[str, str]:
+def read_preview_form(client: Client, **days: int) -> dict[str, str]:
     """Return what the page's second form would post."""
     values = {name: str(days.get(name, "")) for name in NAMES}
     page = parse(client.get("/retention/", values).text)
@@ -65,15 +65,15 @@ def test_the_preview_says_if_nothing_expires_and_what_is_held(
 
 
 def test_what_was_saved_is_said_next_to_the_form(olives: Client) -> None:
-    answer = olives.post("/retention/", previewed(olives, conversation_days=30))
+    answer = olives.post("/retention/", read_preview_form(olives, conversation_days=30))
     assert answer.headers["location"] == "/retention/#said"
-    [said] = parse(olives.get("/retention/").text).find_all("[role=status]")
-    assert said.attributes["id"] == "said"
+    [status] = parse(olives.get("/retention/").text).find_all("[role=status]")
+    assert status.attributes["id"] == "said"
 
 
 def test_previewed_periods_are_saved_and_logged_once(olives: Client, alice: User) -> None:
     chat = old_chat(alice)
-    sent = previewed(olives, conversation_days=30, file_days=7)
+    sent = read_preview_form(olives, conversation_days=30, file_days=7)
     for _ in range(2):
         answer = olives.post("/retention/", sent, follow=True)
         assert "deleted at the next housekeeping" in answer.text
@@ -96,7 +96,7 @@ def test_saving_without_a_preview_shows_the_preview_first(
 
 
 def test_values_other_than_the_previewed_ones_are_not_saved(olives: Client) -> None:
-    sent = previewed(olives, conversation_days=3000) | {"conversation_days": "3"}
+    sent = read_preview_form(olives, conversation_days=3000) | {"conversation_days": "3"}
     assert "conversation_days=3&" in olives.post("/retention/", sent).headers["location"]
     assert Retention.now() == Retention()
 
@@ -115,7 +115,7 @@ def test_invalid_numbers_of_days_are_refused(olives: Client, days: str) -> None:
 def test_empty_values_remove_the_periods(olives: Client) -> None:
     Retention(30, 7, 90).store()
     assert 'value="30"' in olives.get("/retention/").text
-    olives.post("/retention/", previewed(olives))
+    olives.post("/retention/", read_preview_form(olives))
     assert Retention.now() == Retention()
 
 

@@ -12,7 +12,7 @@ from chatapp.models import Conversation, Message, Review, Upstream, Usage, User
 from chatapp.upstream.wire.events import TokenUsage
 from chatapp.upstream.wire.reply import Ending
 from tests.conftest import signed_in
-from tests.support.stored import end, reply_of
+from tests.support.stored import build_reply, end
 
 TITLE, PROMPT, ANSWER = "qtitleq", "qpromptq", "qanswerq"
 
@@ -27,12 +27,12 @@ Begin = Callable[..., Conversation]
 
 
 @pytest.fixture
-def begin(alice: User, connected: Upstream) -> Begin:
+def begin(alice: User, saved_upstream: Upstream) -> Begin:
     """Return a function that makes a conversation whose replies have the given fields."""
 
     def begin(
         user: User = alice,
-        upstream: Upstream = connected,
+        upstream: Upstream = saved_upstream,
         model: str = "one",
         ending: Ending = Ending.COMPLETE,
         cost: int = 0,
@@ -42,8 +42,8 @@ def begin(alice: User, connected: Upstream) -> Begin:
         conversation = user.conversations.create(title=TITLE)
         for _ in range(replies):
             _, reply = conversation.ask(uuid4(), PROMPT, None, upstream, model, uuid4())
-            usage = Usage.counted(Usage.Provenance.REPORTED, TokenUsage(300, 700, 1000))
-            end(reply, reply_of(ANSWER), ending, usage)
+            usage = Usage.from_tokens(Usage.Provenance.REPORTED, TokenUsage(300, 700, 1000))
+            end(reply, build_reply(ANSWER), ending, usage)
             Message.objects.filter(pk=reply.pk).update(**fields)
             Usage.objects.filter(pk=reply.pk).update(cost=cost)
         return conversation
@@ -51,7 +51,7 @@ def begin(alice: User, connected: Upstream) -> Begin:
     return begin
 
 
-def review_of(conversation: Conversation) -> Review:
+def get_or_create_review(conversation: Conversation) -> Review:
     """Return the review, created if necessary."""
     with transaction.atomic():
-        return Review.held(conversation.pk)
+        return Review.get_for_update(conversation.pk)

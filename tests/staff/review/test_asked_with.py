@@ -1,4 +1,4 @@
-"""What replies were asked with, as reviewers see it: the preset, instructions and parameters."""
+"""The preset, instructions and parameters of replies, as reviewers see them."""
 
 from uuid import uuid4
 
@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from chatapp.models import Conversation, Message, Preset, RequestSettings, Upstream, User
 from tests.staff.review.conftest import Begin
 from tests.support.page import parse
-from tests.support.reviewer import address, opened
+from tests.support.reviewer import address, open_for_review
 
 pytestmark = pytest.mark.django_db
 
@@ -42,7 +42,7 @@ def test_a_reviewer_sees_what_each_reply_was_asked_with(
     first, second = conversation.messages.filter(role="assistant").order_by("sequence")
     ask_with(conversation, alice, first, second)
     assert "Rhyme" not in ritas.get(address(conversation.pk)).text
-    page = opened(ritas, conversation.pk).text
+    page = open_for_review(ritas, conversation.pk).text
     assert page.count("Poet &amp; &lt;i&gt;") == 2
     assert page.count("version 1") == 2
     assert page.count("Rhyme &lt;b&gt;.") == 1
@@ -56,10 +56,10 @@ def test_the_json_of_a_reply_has_what_it_was_asked_with(
 ) -> None:
     reply, other = conversation.messages.filter(role="assistant").order_by("sequence")
     ask_with(conversation, alice, reply)
-    opened(ritas, conversation.pk)
+    open_for_review(ritas, conversation.pk)
     records = [
-        ritas.get(f"{address(conversation.pk)}messages/{one.pk}/").json()["asked_with"]
-        for one in (reply, other)
+        ritas.get(f"{address(conversation.pk)}messages/{message.pk}/").json()["asked_with"]
+        for message in (reply, other)
     ]
     assert records == [
         {
@@ -76,7 +76,7 @@ def test_the_json_of_a_reply_has_what_it_was_asked_with(
 def test_a_reply_without_settings_says_nothing_of_them(
     ritas: Client, conversation: Conversation
 ) -> None:
-    assert "Asked with" not in opened(ritas, conversation.pk).text
+    assert "Asked with" not in open_for_review(ritas, conversation.pk).text
 
 
 def test_a_preset_that_is_gone_leaves_what_was_sent(
@@ -84,16 +84,16 @@ def test_a_preset_that_is_gone_leaves_what_was_sent(
 ) -> None:
     ask_with(conversation, alice, *conversation.messages.filter(role="assistant"))
     Preset.objects.all().delete()
-    page = opened(ritas, conversation.pk).text
+    page = open_for_review(ritas, conversation.pk).text
     assert "Rhyme &lt;b&gt;." in page
     assert "Poet" not in page
 
 
 def test_more_replies_need_no_more_queries(
-    ritas: Client, alice: User, conversation: Conversation, connected: Upstream
+    ritas: Client, alice: User, conversation: Conversation, saved_upstream: Upstream
 ) -> None:
     replies = conversation.messages.filter(role="assistant").order_by("sequence")
-    opened(ritas, conversation.pk)
+    open_for_review(ritas, conversation.pk)
 
     def queries() -> int:
         with CaptureQueriesContext(connection) as captured:
@@ -101,6 +101,6 @@ def test_more_replies_need_no_more_queries(
         return len(captured)
 
     ask_with(conversation, alice, replies[0])
-    one = queries()
+    queries_for_one = queries()
     ask_with(conversation, alice, replies[1], instructions="Be brief.")
-    assert queries() == one
+    assert queries() == queries_for_one

@@ -5,10 +5,10 @@ from django.test import Client
 
 from chatapp.models import AuditEvent, Conversation, Review, ReviewLabel, User
 from tests.conftest import signed_in
-from tests.staff.review.conftest import Begin, review_of
-from tests.staff.review.told import told_by
+from tests.staff.review.conftest import Begin, get_or_create_review
+from tests.staff.review.told import read_messages
 from tests.support.page import parse
-from tests.support.reviewer import opened
+from tests.support.reviewer import open_for_review
 
 pytestmark = pytest.mark.django_db
 
@@ -20,32 +20,32 @@ def three(begin: Begin) -> list[Conversation]:
     return [begin() for _ in range(3)]
 
 
-def do(
+def post_bulk_act(
     client: Client, act: str, selected: list[Conversation], version: int = 0, **more: str
 ) -> str:
     """Send a bulk action, on chats opened or not, and return the message."""
-    rows = [f"{one.pk} {version}" for one in selected]
+    rows = [f"{chat.pk} {version}" for chat in selected]
     sent = {"act": act, "rows": rows, "unopened": "all", **more}
     answer = client.post(BULK, sent, follow=True)
     assert answer.redirect_chain[0][1] == 302
-    return told_by(answer.text)
+    return read_messages(answer.text)
 
 
 def test_a_bulk_verdict_applies_to_all_and_records_each(
     ritas: Client, three: list[Conversation]
 ) -> None:
-    assert do(ritas, "verdict fine", three) == "3 chats updated."
-    assert [one.verdict for one in Review.objects.all()] == ["fine"] * 3
+    assert post_bulk_act(ritas, "verdict fine", three) == "3 chats updated."
+    assert [review.verdict for review in Review.objects.all()] == ["fine"] * 3
     events = AuditEvent.objects.filter(action="review.decided")
-    assert {event.target for event in events} == {str(one.pk) for one in three}
+    assert {event.target for event in events} == {str(chat.pk) for chat in three}
     assert all(event.detail.values["in_bulk"] is True for event in events)
     assert events[0].detail.values["after"] == {"verdict": "fine"}
 
 
 def test_chats_are_claimed_and_released_in_bulk(ritas: Client, three: list[Conversation]) -> None:
-    assert do(ritas, "claim", three[:2]) == "2 chats updated."
-    assert [str(review_of(one).claimant) for one in three] == ["rita", "rita", "None"]
-    assert do(ritas, "release", three[:2], version=1) == "2 chats updated."
+    assert post_bulk_act(ritas, "claim", three[:2]) == "2 chats updated."
+    assert [str(get_or_create_review(chat).claimant) for chat in three] == ["rita", "rita", "None"]
+    assert post_bulk_act(ritas, "release", three[:2], version=1) == "2 chats updated."
     assert Review.objects.filter(claimed_by=None).count() == 3
 
 
@@ -54,13 +54,13 @@ def test_chats_that_a_colleague_claimed_or_changed_are_skipped(
 ) -> None:
     first, second, third = three
     bob = signed_in(User.objects.create_user("bob", is_staff=True, reviews=True))
-    assert do(bob, "claim", [first]) == "1 chat updated."
-    message = do(ritas, "verdict fine", three)
+    assert post_bulk_act(bob, "claim", [first]) == "1 chat updated."
+    message = post_bulk_act(ritas, "verdict fine", three)
     assert message == "2 chats updated. 1 skipped: someone else has changed it."
-    assert review_of(first).verdict == ""
+    assert get_or_create_review(first).verdict == ""
     rows = [f"{first.pk} 1", f"{second.pk} 1", f"{third.pk} 0"]
     answer = ritas.post(BULK, {"act": "claim", "rows": rows}, follow=True)
-    message = told_by(answer.text)
+    message = read_messages(answer.text)
     assert message.startswith("1 chat updated. 1 skipped: bob has claimed this chat until ")
     assert message.endswith("1 skipped: someone else has changed it.")
 
@@ -68,24 +68,32 @@ def test_chats_that_a_colleague_claimed_or_changed_are_skipped(
 def test_a_label_is_added_and_removed_without_touching_other_labels(
     ritas: Client, three: list[Conversation]
 ) -> None:
-    odd, kept = (ReviewLabel.objects.create(name=name) for name in ("odd", "kept"))
-    review_of(three[0]).label([kept])
-    assert do(ritas, "label", three[:1], version=1, label=str(odd.pk)) == "1 chat updated."
-    assert {label.name for label in review_of(three[0]).labels.all()} == {"odd", "kept"}
-    assert do(ritas, "unlabel", three[:1], version=2, label=str(odd.pk)) == "1 chat updated."
-    assert [label.name for label in review_of(three[0]).labels.all()] == ["kept"]
-    assert do(ritas, "label", three, label="") == "Choose a label first."
+    odd, kept_label = (ReviewLabel.objects.create(name=name) for name in ("odd", "kept"))
+    get_or_create_review(three[0]).label([kept_label])
+    assert (
+        post_bulk_act(ritas, "label", three[:1], version=1, label=str(odd.pk)) == "1 chat updated."
+    )
+    assert {label.name for label in get_or_create_review(three[0]).labels.all()} == {"odd", "kept"}
+    assert (
+        post_bulk_act(ritas, "unlabel", three[:1], version=2, label=str(odd.pk))
+        == "1 chat updated."
+    )
+    assert [label.name for label in get_or_create_review(three[0]).labels.all()] == ["kept"]
+    assert post_bulk_act(ritas, "label", three, label="") == "Choose a label first."
 
 
 def test_invalid_requests_change_nothing(ritas: Client, three: list[Conversation]) -> None:
-    assert "That verdict doesn't exist" in do(ritas, "verdict <b>", three)
-    assert "choose an action" in do(ritas, "drop", three)
-    assert do(ritas, "claim", []).startswith("Select chats first")
+    assert "That verdict doesn't exist" in post_bulk_act(ritas, "verdict <b>", three)
+    assert "choose an action" in post_bulk_act(ritas, "drop", three)
+    assert post_bulk_act(ritas, "claim", []).startswith("Select chats first")
     answer = ritas.post(BULK, {"act": "claim", "rows": "\0 0"}, follow=True)
     assert "these aren" in answer.text
-    assert "select at most 50 chats" in do(ritas, "claim", [Conversation() for _ in range(51)])
+    assert "select at most 50 chats" in post_bulk_act(
+        ritas, "claim", [Conversation() for _ in range(51)]
+    )
     assert (
-        do(ritas, "claim", [Conversation()]) == "0 chats updated. 1 skipped: it no longer exists."
+        post_bulk_act(ritas, "claim", [Conversation()])
+        == "0 chats updated. 1 skipped: it no longer exists."
     )
     assert not Review.objects.exclude(version=0).exists()
 
@@ -93,14 +101,14 @@ def test_invalid_requests_change_nothing(ritas: Client, three: list[Conversation
 def test_the_list_keeps_its_filter_after_a_bulk_action(
     ritas: Client, three: list[Conversation]
 ) -> None:
-    asked = "model=one&verdict=none&next=//evil.example&csrfmiddlewaretoken=x"
+    query = "model=one&verdict=none&next=//evil.example&csrfmiddlewaretoken=x"
     rows = [f"{three[0].pk} 0"]
-    answer = ritas.post(BULK, {"act": "claim", "rows": rows, "asked": asked})
+    answer = ritas.post(BULK, {"act": "claim", "rows": rows, "asked": query})
     assert answer.headers["Location"] == "/review/?model=one&verdict=none"
 
 
 def test_only_reviewers_can_use_bulk_actions(alices: Client, three: list[Conversation]) -> None:
-    rows = [f"{one.pk} 0" for one in three]
+    rows = [f"{chat.pk} 0" for chat in three]
     assert alices.post(BULK, {"act": "verdict fine", "rows": rows}).status_code in (302, 403, 404)
     assert not Review.objects.exists()
 
@@ -108,19 +116,21 @@ def test_only_reviewers_can_use_bulk_actions(alices: Client, three: list[Convers
 def test_verdicts_on_chats_that_were_not_opened_ask_first(
     ritas: Client, three: list[Conversation]
 ) -> None:
-    opened(ritas, three[0].pk)
-    sent = {"act": "verdict fine", "rows": [f"{one.pk} 0" for one in three], "asked": "model=one"}
+    open_for_review(ritas, three[0].pk)
+    sent = {"act": "verdict fine", "rows": [f"{chat.pk} 0" for chat in three], "asked": "model=one"}
     page = parse(ritas.post(BULK, sent).text).find("main")
     assert "You have not opened 2 of these 3 chats" in " ".join(page.text.split())
     assert not Review.objects.exclude(verdict="").exists()
     form = page.find("form")
-    fields = [(one.attributes["name"], one.attributes["value"]) for one in form.find_all("input")]
+    fields = [
+        (field.attributes["name"], field.attributes["value"]) for field in form.find_all("input")
+    ]
     assert [value for name, value in fields if name == "rows"] == sent["rows"]
     assert page.find_all("a")[-1].attributes["href"] == "/review/?model=one"
-    assert do(ritas, "verdict fine", three, unopened="opened") == "1 chat updated."
-    assert do(ritas, "verdict minor", three[1:]) == "2 chats updated."
+    assert post_bulk_act(ritas, "verdict fine", three, unopened="opened") == "1 chat updated."
+    assert post_bulk_act(ritas, "verdict minor", three[1:]) == "2 chats updated."
     marked = Review.objects.filter(decided_unopened=True).values_list("pk", flat=True)
-    assert set(marked) == {one.pk for one in three[1:]}
+    assert set(marked) == {chat.pk for chat in three[1:]}
     assert "Minor issue, not opened" in ritas.get("/review/", {"show": "decided"}).text
 
 
@@ -128,5 +138,5 @@ def test_the_question_says_nothing_about_chats_that_reviewers_may_not_read(
     ritas: Client, three: list[Conversation]
 ) -> None:
     Conversation.objects.update(is_temporary=True)
-    answer = do(ritas, "verdict fine", three, unopened="")
+    answer = post_bulk_act(ritas, "verdict fine", three, unopened="")
     assert answer == "0 chats updated. 3 skipped: it no longer exists."

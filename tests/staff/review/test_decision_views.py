@@ -23,7 +23,7 @@ from chatapp.models import (
 from chatapp.models.review.reviews import CLAIMED_FOR
 from tests.staff.review.conftest import Begin
 from tests.support.page import parse
-from tests.support.reviewer import address, opened
+from tests.support.reviewer import address, open_for_review
 
 pytestmark = pytest.mark.django_db
 
@@ -35,7 +35,7 @@ def conversation(begin: Begin) -> Conversation:
     return begin()
 
 
-def do(client: Client, conversation: Conversation, act: str, **fields: Any) -> str:
+def post_decision(client: Client, conversation: Conversation, act: str, **fields: Any) -> str:
     """Send an act from an up-to-date page, unless a version is given; return the page after it."""
     review = Review.objects.filter(pk=conversation.pk).first()
     sent = {"version": review.version if review else 0, "unopened": "all"} | fields
@@ -43,7 +43,7 @@ def do(client: Client, conversation: Conversation, act: str, **fields: Any) -> s
     return " ".join(parse(answer.text).find("main").text.split())
 
 
-def review_of(conversation: Conversation) -> Review:
+def get_review(conversation: Conversation) -> Review:
     return Review.objects.get(pk=conversation.pk)
 
 
@@ -53,13 +53,17 @@ def actions() -> list[str]:
 
 
 def test_a_verdict_is_set_changed_and_removed(ritas: Client, conversation: Conversation) -> None:
-    assert "By rita" in do(ritas, conversation, "verdict", verdict="minor")
-    assert "Minor issue → Serious issue" in do(ritas, conversation, "verdict", verdict="serious")
-    assert review_of(conversation).verdict == "serious"
-    do(ritas, conversation, "verdict", verdict="serious")
-    review = review_of(conversation)
+    assert "By rita" in post_decision(ritas, conversation, "verdict", verdict="minor")
+    assert "Minor issue → Serious issue" in post_decision(
+        ritas, conversation, "verdict", verdict="serious"
+    )
+    assert get_review(conversation).verdict == "serious"
+    post_decision(ritas, conversation, "verdict", verdict="serious")
+    review = get_review(conversation)
     assert (review.verdict, review.decided_by, review.decided_at) == ("", None, None)
-    assert "That verdict doesn't exist" in do(ritas, conversation, "verdict", verdict="guilty")
+    assert "That verdict doesn't exist" in post_decision(
+        ritas, conversation, "verdict", verdict="guilty"
+    )
     assert actions() == ["review.decided"] * 3
     event = AuditEvent.objects.filter(action="review.decided").latest("sequence")
     assert (event.target, event.person) == (str(conversation.pk), conversation.user_id)
@@ -68,16 +72,16 @@ def test_a_verdict_is_set_changed_and_removed(ritas: Client, conversation: Conve
 def test_a_claim_lasts_until_released_or_for_an_hour(
     ritas: Client, olives: Client, conversation: Conversation
 ) -> None:
-    assert "Claimed by you until" in do(ritas, conversation, "claim")
-    page = do(olives, conversation, "claim")
+    assert "Claimed by you until" in post_decision(ritas, conversation, "claim")
+    page = post_decision(olives, conversation, "claim")
     assert "rita has claimed this chat until" in page
     assert "Claimed by rita until" in page
-    assert "claimed this chat" in do(olives, conversation, "release")
+    assert "claimed this chat" in post_decision(olives, conversation, "release")
     assert actions() == ["review.claimed"]
     expired = timezone.now() - CLAIMED_FOR + timedelta(minutes=1)
     Review.objects.update(claimed_until=expired)
-    assert "Claimed by you until" in do(olives, conversation, "claim")
-    assert "Unclaimed" in do(olives, conversation, "release")
+    assert "Claimed by you until" in post_decision(olives, conversation, "claim")
+    assert "Unclaimed" in post_decision(olives, conversation, "release")
     assert actions() == ["review.claimed", "review.claimed", "review.released"]
 
 
@@ -85,11 +89,13 @@ def test_saving_labels_replaces_them(ritas: Client, conversation: Conversation) 
     names = ["odd", f"odder {MARKUP}"]
     odd, odder = (ReviewLabel.objects.create(name=name) for name in names)
     absurd = ["x", 99, "9" * 30, "9" * 5000]
-    do(ritas, conversation, "labels", labels=[odd.pk, odder.pk, *absurd])
-    assert [label.name for label in review_of(conversation).labels.all()] == names
+    post_decision(ritas, conversation, "labels", labels=[odd.pk, odder.pk, *absurd])
+    assert [label.name for label in get_review(conversation).labels.all()] == names
     page = ritas.get(address(conversation.pk)).text
     assert parse(page).find_all("img", src="x") == []
-    assert f"{', '.join(names)} → odd" in do(ritas, conversation, "labels", labels=[odd.pk])
+    assert f"{', '.join(names)} → odd" in post_decision(
+        ritas, conversation, "labels", labels=[odd.pk]
+    )
     event = AuditEvent.objects.filter(action="review.labelled").latest("sequence")
     assert event.detail.values["after"] == {"labels": ["odd"]}
 
@@ -98,7 +104,7 @@ def test_a_note_can_point_at_a_message_and_is_not_in_the_audit_log(
     ritas: Client, conversation: Conversation, begin: Begin
 ) -> None:
     reply = conversation.messages.get(role="assistant")
-    do(ritas, conversation, "notes", text=f"Odd {MARKUP}", message=reply.pk)
+    post_decision(ritas, conversation, "notes", text=f"Odd {MARKUP}", message=reply.pk)
     note = ReviewNote.objects.get()
     assert (note.text, note.message_id) == (f"Odd {MARKUP}", reply.pk)
     page = ritas.get(address(conversation.pk)).text
@@ -110,9 +116,11 @@ def test_a_note_can_point_at_a_message_and_is_not_in_the_audit_log(
     assert event.person == conversation.user_id
     assert "Odd" not in "".join(AuditDetail.objects.values_list("content", flat=True))
     other = begin().messages.get(role="assistant").pk
-    assert "no longer exists" in do(ritas, conversation, "notes", text="x", message=other)
-    assert "Write the note first." in do(ritas, conversation, "notes", text=" ")
-    assert "at most 2000" in do(ritas, conversation, "notes", text="x" * 2001)
+    assert "no longer exists" in post_decision(
+        ritas, conversation, "notes", text="x", message=other
+    )
+    assert "Write the note first." in post_decision(ritas, conversation, "notes", text=" ")
+    assert "at most 2000" in post_decision(ritas, conversation, "notes", text="x" * 2001)
     assert ReviewNote.objects.count() == 1
     reply.delete()
     assert ReviewNote.objects.get().message_id is None
@@ -125,9 +133,9 @@ def test_a_note_can_point_at_a_message_and_is_not_in_the_audit_log(
 def test_a_decision_from_an_outdated_page_is_refused(
     ritas: Client, olives: Client, conversation: Conversation, act: str, fields: dict[str, str]
 ) -> None:
-    do(olives, conversation, "verdict", verdict="minor")
+    post_decision(olives, conversation, "verdict", verdict="minor")
     before = Review.objects.values().get()
-    page = do(ritas, conversation, act, version=0, **fields)
+    page = post_decision(ritas, conversation, act, version=0, **fields)
     assert "Nothing was saved, because this chat's review has changed." in page
     assert "What changed: olive set the verdict at" in page
     assert Review.objects.values().get() == before
@@ -138,24 +146,24 @@ def test_a_decision_from_an_outdated_page_is_refused(
 def test_a_refused_decision_lists_only_changes_since_the_page_was_loaded(
     ritas: Client, olives: Client, conversation: Conversation
 ) -> None:
-    do(ritas, conversation, "verdict", verdict="fine")
-    do(olives, conversation, "notes", text="x")
-    do(olives, conversation, "claim")
-    page = do(ritas, conversation, "verdict", version=1, verdict="fine")
+    post_decision(ritas, conversation, "verdict", verdict="fine")
+    post_decision(olives, conversation, "notes", text="x")
+    post_decision(olives, conversation, "claim")
+    page = post_decision(ritas, conversation, "verdict", version=1, verdict="fine")
     message, _, _ = page.partition(" Check the page")
     assert "olive claimed it at" in message
     assert "olive added a note at" in message
     assert "rita" not in message.partition("What changed:")[2]
     for odd in ("", "x", "-1", "99", "9" * 5000):
-        page = do(ritas, conversation, "claim", version=odd)
+        page = post_decision(ritas, conversation, "claim", version=odd)
         assert "Nothing was saved, because this chat's review has changed." in page
-    assert review_of(conversation).verdict == "fine"
+    assert get_review(conversation).verdict == "fine"
 
 
 def test_a_refused_note_keeps_its_text_in_the_form(
     ritas: Client, olives: Client, conversation: Conversation
 ) -> None:
-    do(olives, conversation, "claim")
+    post_decision(olives, conversation, "claim")
     reply = conversation.messages.get(role="assistant")
     note = {"version": 0, "text": f"Long {MARKUP}", "message": str(reply.pk)}
     answer = ritas.post(f"{address(conversation.pk)}notes/", note)
@@ -165,10 +173,11 @@ def test_a_refused_note_keeps_its_text_in_the_form(
     assert form.find("textarea").text.strip() == f"Long {MARKUP}"
     assert page.find_all("img", src="x") == []
     sent = {
-        one.attributes["name"]: one.attributes.get("value", "") for one in form.find_all("input")
+        field.attributes["name"]: field.attributes.get("value", "")
+        for field in form.find_all("input")
     }
     assert (sent["version"], sent["message"]) == ("1", str(reply.pk))
-    do(ritas, conversation, "notes", text=note["text"], message=sent["message"])
+    post_decision(ritas, conversation, "notes", text=note["text"], message=sent["message"])
     assert ReviewNote.objects.get().message_id == reply.pk
 
 
@@ -188,7 +197,7 @@ def test_polling_reports_another_reviewers_change_to_an_older_version(
 ) -> None:
     changes = f"{address(conversation.pk)}changes/"
     assert ritas.get(changes, {"version": "0"}).json() == {"told": ""}
-    do(olives, conversation, "claim")
+    post_decision(olives, conversation, "claim")
     assert ritas.get(changes, {"version": "0"}).json()["told"].startswith("olive claimed it at")
     assert ritas.get(changes, {"version": "1"}).json() == {"told": ""}
     assert ritas.get(changes, {"version": "x"}).json()["told"]
@@ -198,7 +207,7 @@ def test_polling_reports_another_reviewers_change_to_an_older_version(
 def test_a_review_is_deleted_with_its_conversation(
     ritas: Client, conversation: Conversation
 ) -> None:
-    do(ritas, conversation, "notes", text="x")
+    post_decision(ritas, conversation, "notes", text="x")
     conversation.erase()
     assert not Review.objects.exists()
     assert not ReviewNote.objects.exists()
@@ -217,7 +226,7 @@ def test_a_label_deleted_while_it_is_being_set_is_reported(
             cursor.execute("DELETE FROM chatapp_reviewlabel")
 
     monkeypatch.setattr(Review, "label", label_and_lose)
-    page = do(ritas, conversation, "labels", labels=[odd.pk])
+    page = post_decision(ritas, conversation, "labels", labels=[odd.pk])
     assert "something this refers to was just deleted" in page
     assert "No one has opened this chat yet." in page
     assert actions() == []
@@ -228,7 +237,7 @@ def test_a_label_deleted_while_it_is_being_set_is_reported(
 def test_deleting_a_conversation_waits_for_a_decision_in_progress(
     ritas: Client, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    do(ritas, conversation, "claim")
+    post_decision(ritas, conversation, "claim")
     deleting = Thread(target=erase_in_thread, args=[conversation])
     write = Review.note
 
@@ -257,16 +266,16 @@ def erase_in_thread(conversation: Conversation) -> None:
 def test_a_verdict_without_opening_asks_first_and_is_marked(
     ritas: Client, conversation: Conversation
 ) -> None:
-    page = do(ritas, conversation, "verdict", verdict="fine", unopened="")
+    page = post_decision(ritas, conversation, "verdict", verdict="fine", unopened="")
     assert "You have not opened this chat" in page
     assert not Review.objects.exclude(verdict="").exists()
-    page = do(ritas, conversation, "verdict", verdict="fine")
+    page = post_decision(ritas, conversation, "verdict", verdict="fine")
     assert "set the verdict without opening it" in page
-    assert review_of(conversation).decided_unopened
+    assert get_review(conversation).decided_unopened
     event = AuditEvent.objects.get(action="review.decided")
     assert event.detail.values["unopened"] is True
-    do(ritas, conversation, "verdict", verdict="fine", unopened="")
-    assert (review_of(conversation).verdict, review_of(conversation).decided_unopened) == (
+    post_decision(ritas, conversation, "verdict", verdict="fine", unopened="")
+    assert (get_review(conversation).verdict, get_review(conversation).decided_unopened) == (
         "",
         False,
     )
@@ -280,16 +289,16 @@ def test_the_question_sends_the_same_verdict_again(
     assert "doesn't exist" in page.text
     page = parse(ritas.post(path, {"verdict": "minor", "version": "0"}).text)
     form = page.find("main").find("form")
-    sent = {one.attributes["name"]: one.attributes["value"] for one in form.find_all("input")}
+    sent = {field.attributes["name"]: field.attributes["value"] for field in form.find_all("input")}
     ritas.post(form.attributes["action"], sent | {"unopened": "all"})
-    assert review_of(conversation).verdict == "minor"
+    assert get_review(conversation).verdict == "minor"
 
 
 def test_a_verdict_on_a_chat_that_was_opened_once_asks_nothing(
     ritas: Client, conversation: Conversation
 ) -> None:
-    opened(ritas, conversation.pk)
+    open_for_review(ritas, conversation.pk)
     Opening.objects.update(ends_at=timezone.now())
-    assert "By rita" in do(ritas, conversation, "verdict", verdict="fine", unopened="")
-    assert not review_of(conversation).decided_unopened
+    assert "By rita" in post_decision(ritas, conversation, "verdict", verdict="fine", unopened="")
+    assert not get_review(conversation).decided_unopened
     assert "unopened" not in AuditEvent.objects.get(action="review.decided").detail.values

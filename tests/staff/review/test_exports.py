@@ -14,7 +14,7 @@ from django.test import AsyncClient, Client
 from chatapp.models import AuditEvent, Conversation, ReviewLabel, User
 from chatapp.models.accounts.pseudonyms import IN_EXPORTS, pseudonym
 from chatapp.staff.review.exports import COLUMNS
-from tests.staff.review.conftest import ANSWER, PROMPT, TITLE, Begin, review_of
+from tests.staff.review.conftest import ANSWER, PROMPT, TITLE, Begin, get_or_create_review
 
 pytestmark = pytest.mark.django_db
 
@@ -28,8 +28,8 @@ def rita(ritas: Client) -> AsyncClient:
     return client
 
 
-async def exported(client: AsyncClient, **asked: str) -> str:
-    answer = await client.get(EXPORT, asked)
+async def download_export(client: AsyncClient, **filters: str) -> str:
+    answer = await client.get(EXPORT, filters)
     assert answer.status_code == 200, answer
     assert "attachment" in answer.headers["content-disposition"]
     return b"".join(await parts(answer)).decode()
@@ -40,7 +40,7 @@ async def parts(answer: HttpResponseBase) -> list[bytes]:
 
 
 def decide(conversation: Conversation) -> None:
-    review = review_of(conversation)
+    review = get_or_create_review(conversation)
     review.decide("minor", User.objects.get(username="rita"))
     review.label([ReviewLabel.objects.create(name="=1+1"), ReviewLabel.objects.create(name="odd")])
 
@@ -55,7 +55,7 @@ async def test_json_lines_include_every_page_and_no_text(
     await sync_to_async(decide)(first)
     for _ in range(4):
         await sync_to_async(begin)()
-    text = await exported(rita, format="jsonl")
+    text = await download_export(rita, format="jsonl")
     lines = [json.loads(line) for line in text.splitlines()]
     assert len({line["id"] for line in lines}) == 5
     assert set(lines[-1]) == set(COLUMNS)
@@ -83,7 +83,7 @@ async def test_no_csv_cell_is_a_formula(
 ) -> None:
     await sync_to_async(decide)(await sync_to_async(begin)(model="=2+2"))
     await User.objects.filter(username="alice").aupdate(username="@alice")
-    [row] = csv.DictReader(StringIO(await exported(rita, format="csv")))
+    [row] = csv.DictReader(StringIO(await download_export(rita, format="csv")))
     assert (row["person"], row["models"], row["labels"]) == ("'@alice", "'=2+2", "'=1+1, odd")
 
 
@@ -95,7 +95,7 @@ async def test_pseudonyms_are_stable_and_reveal_no_name(
 ) -> None:
     for user in (alice, alice, bob):
         await sync_to_async(begin)(user)
-    text = await exported(rita, format="jsonl", pseudonyms="on")
+    text = await download_export(rita, format="jsonl", pseudonyms="on")
     people = [json.loads(line)["person"] for line in text.splitlines()]
     assert people == [
         pseudonym(bob, IN_EXPORTS),
@@ -134,10 +134,10 @@ async def test_an_export_stops_when_the_person_is_no_longer_a_reviewer(
         await parts(answer)
 
 
-@pytest.mark.parametrize("asked", [{}, {"format": "xlsx"}, {"format": "csv", "person": "nobody"}])
+@pytest.mark.parametrize("filters", [{}, {"format": "xlsx"}, {"format": "csv", "person": "nobody"}])
 async def test_an_invalid_export_redirects_to_the_list(
-    rita: AsyncClient, asked: dict[str, str]
+    rita: AsyncClient, filters: dict[str, str]
 ) -> None:
-    answer = await rita.get(EXPORT, asked)
+    answer = await rita.get(EXPORT, filters)
     assert (answer.status_code, answer.headers["location"][:9]) == (302, "/review/?")
     assert not await AuditEvent.objects.filter(action="conversations.exported").aexists()

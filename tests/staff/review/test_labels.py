@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from chatapp.models import AuditEvent, Conversation, ReviewLabel
-from tests.staff.review.conftest import Begin, review_of
+from tests.staff.review.conftest import Begin, get_or_create_review
 
 pytestmark = pytest.mark.django_db
 
@@ -22,7 +22,7 @@ def test_labels_are_added_shown_and_deleted_and_each_is_recorded(
     assert "&lt;b&gt;odd&lt;/b&gt;" in page
     assert "<b>" not in page
     conversation = begin()
-    review_of(conversation).label([label])
+    get_or_create_review(conversation).label([label])
     assert "on 1 chat" in olives.get(LABELS).text
     assert olives.post(f"{LABELS}{label.pk}/delete/").status_code == 302
     assert not ReviewLabel.objects.exists()

@@ -30,30 +30,30 @@ from chatapp.models import (
 from chatapp.models.accounts.pseudonyms import IN_REVIEWS, pseudonym
 from chatapp.upstream.wire.reply import Ending
 from tests.conftest import signed_in
-from tests.staff.review.conftest import ANSWER, PROMPT, TITLE, Begin, review_of
+from tests.staff.review.conftest import ANSWER, PROMPT, TITLE, Begin, get_or_create_review
 from tests.support.page import Element, parse
-from tests.support.reviewer import listed_in, opened, rows_in
-from tests.support.stored import end, reply_of
+from tests.support.reviewer import list_keys, open_for_review, rows_in
+from tests.support.stored import build_reply, end
 
 pytestmark = pytest.mark.django_db
 
 LIST = "/review/"
 
 
-def rows(client: Client, **asked: Any) -> list[Element]:
+def rows(client: Client, **filters: Any) -> list[Element]:
     """Return the rows of all chats, or of those that match."""
-    return rows_in(client.get(LIST, asked or {"show": "all"}).text)
+    return rows_in(client.get(LIST, filters or {"show": "all"}).text)
 
 
-def found(client: Client, **asked: Any) -> list[str]:
+def find_keys(client: Client, **filters: Any) -> list[str]:
     """Return the keys of all chats, or of those that match."""
-    return listed_in(client.get(LIST, asked or {"show": "all"}).text)
+    return list_keys(client.get(LIST, filters or {"show": "all"}).text)
 
 
 def words(row: Element) -> list[str]:
     """Return the text of a row: the person, why it needs a look, figures, labels and state."""
     parts = [*row.find("div").elements, *row.elements[2:]]
-    texts = [[one.text for one in part.find_all("li")] or [part.text] for part in parts]
+    texts = [[entry.text for entry in part.find_all("li")] or [part.text] for part in parts]
     return [" ".join(", ".join(some).split()) for some in texts]
 
 
@@ -61,7 +61,7 @@ def reply_in(conversation: Conversation) -> Message:
     return conversation.messages.filter(role="assistant")[0]
 
 
-def moderated(*categories: str) -> dict[str, Any]:
+def build_moderated_fields(*categories: str) -> dict[str, Any]:
     """Return the fields of a message whose prompt was moderated; moderating the reply failed."""
     result = {"flagged": bool(categories), "categories": categories, "scores": {}}
     verdict = {"input": {"model": "m", "results": [result]}, "output": {"code": "x"}}
@@ -69,17 +69,17 @@ def moderated(*categories: str) -> dict[str, Any]:
 
 
 def test_a_moderation_category_finds_the_chats_it_flagged(ritas: Client, begin: Begin) -> None:
-    begin(**moderated())
+    begin(**build_moderated_fields())
     begin(is_flagged=True)
-    violent = str(begin(**moderated("harassment", "violence/graphic")).pk)
-    hateful = str(begin(**moderated("harassment"), model="two").pk)
-    assert found(ritas, category="violence/graphic") == [violent]
-    assert found(ritas, category="harassment") == [hateful, violent]
-    assert found(ritas, category="harassment", model="two") == [hateful]
-    assert found(ritas, category="violence") == []
+    violent = str(begin(**build_moderated_fields("harassment", "violence/graphic")).pk)
+    hateful = str(begin(**build_moderated_fields("harassment"), model="two").pk)
+    assert find_keys(ritas, category="violence/graphic") == [violent]
+    assert find_keys(ritas, category="harassment") == [hateful, violent]
+    assert find_keys(ritas, category="harassment", model="two") == [hateful]
+    assert find_keys(ritas, category="violence") == []
     gone = Conversation.objects.get(pk=violent).messages.filter(is_flagged=True)
     gone.update(deleted_at=timezone.now())
-    assert found(ritas, category="violence/graphic") == []
+    assert find_keys(ritas, category="violence/graphic") == []
 
 
 def test_a_row_shows_outcomes_and_no_text(ritas: Client, begin: Begin, alice: User) -> None:
@@ -87,7 +87,7 @@ def test_a_row_shows_outcomes_and_no_text(ritas: Client, begin: Begin, alice: Us
         model="<b>big</b>", ending=Ending.CUT_OFF, cost=20_000_000, is_flagged=True
     )
     Feedback.give(reply_in(conversation), Feedback.Rating.DOWN, "qnoteq")
-    review = review_of(conversation)
+    review = get_or_create_review(conversation)
     rita = User.objects.get(username="rita")
     review.decide("serious", rita)
     review.claim(rita)
@@ -109,7 +109,7 @@ def test_a_row_shows_the_title_while_the_chat_is_open(
     ritas: Client, begin: Begin, olive: User
 ) -> None:
     conversation = begin()
-    opened(ritas, conversation.pk)
+    open_for_review(ritas, conversation.pk)
     [row] = rows(ritas)
     assert words(row)[1] == TITLE
     User.objects.filter(pk=olive.pk).update(reviews=True)
@@ -123,36 +123,36 @@ def test_deleted_replies_are_not_counted(ritas: Client, begin: Begin) -> None:
     begin(cost=10**9, is_flagged=True, deleted_at=timezone.now())
     [row] = rows(ritas)
     assert words(row) == ["alice", "0 replies", "just now"]
-    assert found(ritas, flagged="any") == found(ritas, model="one") == []
-    assert found(ritas, cost="0.000000001") == found(ritas, replies="1") == []
-    assert found(ritas, characters=len(PROMPT)) != []
-    assert found(ritas, characters=len(PROMPT) + 1) == []
+    assert find_keys(ritas, flagged="any") == find_keys(ritas, model="one") == []
+    assert find_keys(ritas, cost="0.000000001") == find_keys(ritas, replies="1") == []
+    assert find_keys(ritas, characters=len(PROMPT)) != []
+    assert find_keys(ritas, characters=len(PROMPT) + 1) == []
 
 
 def test_the_costs_of_title_and_summaries_count_in_row_and_filter(
-    ritas: Client, begin: Begin, alice: User, connected: Upstream
+    ritas: Client, begin: Begin, alice: User, saved_upstream: Upstream
 ) -> None:
     conversation = begin(cost=10**7)
-    title = Usage.nothing().of_title(conversation.pk, alice.pk, connected, "small")
-    summary = Usage.nothing()
-    summary.of_summary(uuid4(), conversation.pk, alice.pk, connected, "small")
+    title = Usage.empty().charge_title(conversation.pk, alice.pk, saved_upstream, "small")
+    summary = Usage.empty()
+    summary.charge_summary(uuid4(), conversation.pk, alice.pk, saved_upstream, "small")
     title.cost = summary.cost = 10**7
     Usage.book([title, summary])
     assert "$0.03" in words(rows(ritas)[0])[1]
-    assert found(ritas, cost="0.03") == [str(conversation.pk)]
-    assert found(ritas, cost="0.030000001") == []
+    assert find_keys(ritas, cost="0.03") == [str(conversation.pk)]
+    assert find_keys(ritas, cost="0.030000001") == []
     page = ritas.get(f"/review/{conversation.pk}/").text
     assert "include 1 summary of the chat" in " ".join(page.split())
 
 
 def test_trashed_temporary_and_closed_chats_are_not_listed(ritas: Client, begin: Begin) -> None:
-    shown, trashed, temporary = begin(), begin(), begin()
+    listed_chat, trashed, temporary = begin(), begin(), begin()
     Conversation.objects.filter(pk=trashed.pk).update(trashed_at=timezone.now())
     Conversation.objects.filter(pk=temporary.pk).update(is_temporary=True)
     ReviewPolicy.objects.create(scope=ReviewPolicy.Scope.FLAGGED)
     begin()
     flagged = begin(is_flagged=True)
-    assert found(ritas) == [str(flagged.pk), str(shown.pk)]
+    assert find_keys(ritas) == [str(flagged.pk), str(listed_chat.pk)]
 
 
 def test_a_chat_is_closed_again_when_its_last_flag_is_gone(ritas: Client, begin: Begin) -> None:
@@ -160,12 +160,19 @@ def test_a_chat_is_closed_again_when_its_last_flag_is_gone(ritas: Client, begin:
     moderated_once, rated = begin(is_flagged=True), begin()
     Feedback.give(reply_in(rated), Feedback.Rating.DOWN, None)
     both = [str(rated.pk), str(moderated_once.pk)]
-    assert found(ritas) == found(ritas, flagged="any") == found(ritas, model="one") == both
+    assert (
+        find_keys(ritas) == find_keys(ritas, flagged="any") == find_keys(ritas, model="one") == both
+    )
     moderated_once.messages.update(is_flagged=False)
-    assert found(ritas) == found(ritas, flagged="any") == both[:1]
-    assert found(ritas, flagged="moderation") == []
+    assert find_keys(ritas) == find_keys(ritas, flagged="any") == both[:1]
+    assert find_keys(ritas, flagged="moderation") == []
     Feedback.give(reply_in(rated), Feedback.Rating.UP, None)
-    assert found(ritas) == found(ritas, flagged="person") == found(ritas, model="one") == []
+    assert (
+        find_keys(ritas)
+        == find_keys(ritas, flagged="person")
+        == find_keys(ritas, model="one")
+        == []
+    )
 
 
 def test_each_filter_finds_only_what_matches(ritas: Client, begin: Begin, bob: User) -> None:
@@ -188,14 +195,14 @@ def test_each_filter_finds_only_what_matches(ritas: Client, begin: Begin, bob: U
     rita = User.objects.get(username="rita")
     Feedback.give(reply_in(this), Feedback.Rating.UP, None)
     Feedback.give(reply_in(other), Feedback.Rating.DOWN, None)
-    mine, theirs = review_of(this), review_of(other)
+    mine, theirs = get_or_create_review(this), get_or_create_review(other)
     mine.decide("minor", rita)
     mine.label([label])
     mine.claim(rita)
     theirs.claim(bob)
     old = timezone.now() - timedelta(days=9)
     Conversation.objects.filter(pk=other.pk).update(updated_at=old)
-    asked: list[tuple[dict[str, Any], Conversation]] = [
+    cases: list[tuple[dict[str, Any], Conversation]] = [
         ({"person": "BOB"}, this),
         ({"group": group.pk}, this),
         ({"since": (old + timedelta(days=1)).date()}, this),
@@ -219,20 +226,20 @@ def test_each_filter_finds_only_what_matches(ritas: Client, begin: Begin, bob: U
         ({"claim": "other"}, other),
         ({"person": "bob", "model": "two", "tool": "search", "feedback": "either"}, this),
     ]
-    for fields, expected in asked:
-        assert found(ritas, **fields) == [str(expected.pk)], fields
+    for fields, expected in cases:
+        assert find_keys(ritas, **fields) == [str(expected.pk)], fields
     both = [str(this.pk), str(other.pk)]
-    assert found(ritas, feedback="either") == both
+    assert find_keys(ritas, feedback="either") == both
     for nothing in (
         {"tool": "searc"},
         {"claim": "nobody"},
         {"feedback": "none"},
         {"model": "one", "person": "bob"},
     ):
-        assert found(ritas, **nothing) == [], nothing
+        assert find_keys(ritas, **nothing) == [], nothing
     Feedback.objects.all().delete()
     Review.objects.update(claimed_until=timezone.now())
-    assert found(ritas, feedback="none") == found(ritas, claim="nobody") == both
+    assert find_keys(ritas, feedback="none") == find_keys(ritas, claim="nobody") == both
 
 
 def test_tools_are_listed_as_people_read_them(ritas: Client, begin: Begin) -> None:
@@ -243,7 +250,7 @@ def test_tools_are_listed_as_people_read_them(ritas: Client, begin: Begin) -> No
     begin(tool_runs=[{"name": name} for name in names])
     page = parse(ritas.get(LIST, {"tool": "wiki__search_pages"}).text)
     options = page.find("datalist", id="tools").find_all("option")
-    assert {one.attributes["value"]: one.text for one in options} == {
+    assert {option.attributes["value"]: option.text for option in options} == {
         "current_date_and_time": "Current date and time",
         "wiki__search_pages": "Search pages (Wiki)",
     }
@@ -253,17 +260,19 @@ def test_tools_are_listed_as_people_read_them(ritas: Client, begin: Begin) -> No
 
 def test_a_tool_called_in_the_last_round_is_found(ritas: Client, begin: Begin) -> None:
     conversation = begin(tool_runs=[{"name": "it's %s ?"}])
-    assert found(ritas, tool="it's %s ?") == [str(conversation.pk)]
+    assert find_keys(ritas, tool="it's %s ?") == [str(conversation.pk)]
 
 
 def test_one_reply_has_to_match_all_filters_on_replies(
-    ritas: Client, begin: Begin, connected: Upstream
+    ritas: Client, begin: Begin, saved_upstream: Upstream
 ) -> None:
     conversation = begin(model="one", ending=Ending.FAILED)
-    _, reply = conversation.ask(uuid4(), PROMPT, None, connected, "two", uuid4())
-    end(reply, reply_of(ANSWER))
-    assert found(ritas, model="two") == found(ritas, ending="failed") == [str(conversation.pk)]
-    assert found(ritas, model="two", ending="failed") == []
+    _, reply = conversation.ask(uuid4(), PROMPT, None, saved_upstream, "two", uuid4())
+    end(reply, build_reply(ANSWER))
+    assert (
+        find_keys(ritas, model="two") == find_keys(ritas, ending="failed") == [str(conversation.pk)]
+    )
+    assert find_keys(ritas, model="two", ending="failed") == []
 
 
 @pytest.mark.parametrize(
@@ -307,7 +316,9 @@ def test_filter_values_and_names_are_escaped(ritas: Client, begin: Begin) -> Non
     typed = {name: page.find_all("input", name=name)[0].attributes["value"] for name in fields[:5]}
     assert typed == dict.fromkeys(fields[:5], attack)
     for name, row in (("label", label), ("group", group)):
-        assert row.name in [one.text for one in page.find("select", name=name).find_all("option")]
+        assert row.name in [
+            option.text for option in page.find("select", name=name).find_all("option")
+        ]
 
 
 def test_an_end_before_the_start_is_an_error(ritas: Client) -> None:
@@ -316,7 +327,7 @@ def test_an_end_before_the_start_is_an_error(ritas: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "query",
     [
         "person=alice",
         "model=one",
@@ -328,7 +339,7 @@ def test_an_end_before_the_start_is_an_error(ritas: Client) -> None:
     ],
 )
 def test_pages_list_each_chat_once_without_gaps(
-    ritas: Client, begin: Begin, monkeypatch: pytest.MonkeyPatch, asked: str
+    ritas: Client, begin: Begin, monkeypatch: pytest.MonkeyPatch, query: str
 ) -> None:
     monkeypatch.setattr("chatapp.staff.review.pages.PAGE", 2)
     # So that it takes many batches.
@@ -337,21 +348,21 @@ def test_pages_list_each_chat_once_without_gaps(
     made = [begin(ending=Ending.FAILED) for _ in range(9)]
     same = timezone.now()
     for days in range(3):
-        some = [one.pk for one in made[3 * days + 1 : 3 * days + 4]]
+        some = [chat.pk for chat in made[3 * days + 1 : 3 * days + 4]]
         used = same - timedelta(days=days)
         Conversation.objects.filter(pk__in=some).update(updated_at=used)
     expected = [str(pk) for pk in Conversation.objects.values_list("pk", flat=True)]
     seen: list[str] = []
-    path = f"{LIST}?{asked}"
+    path = f"{LIST}?{query}"
     while True:
         text = ritas.get(path).text
         page = parse(text)
-        seen += listed_in(text)
+        seen += list_keys(text)
         older = [link for link in page.find_all("a") if link.attributes.get("rel") == "next"]
         if not older:
             break
         path = older[0].attributes["href"]
-        assert asked in path
+        assert query in path
     assert seen == expected
 
 
@@ -371,8 +382,8 @@ def test_reloading_a_list_or_turning_its_pages_is_not_recorded_again(
 ) -> None:
     monkeypatch.setattr("chatapp.staff.review.pages.PAGE", 1)
     begin(), begin()
-    for asked in ({}, {}, {"show": "queue"}, {"person": "alice"}, {"person": "ALICE"}):
-        ritas.get(LIST, asked)
+    for filters in ({}, {}, {"show": "queue"}, {"person": "alice"}, {"person": "ALICE"}):
+        ritas.get(LIST, filters)
     next_page = parse(ritas.get(LIST, {"person": "alice"}).text).find("a", rel="next")
     ritas.get(next_page.attributes["href"])
     recorded = [{"show": "queue"}, {"person": alice.pk}]
@@ -397,7 +408,7 @@ def test_the_audit_log_names_a_filtered_person_only_while_they_have_an_account(
     User.objects.filter(pk=alice.pk).update(email="swallow@x.test")
     rita = User.objects.get(username="rita")
     for typed in ("ALICE", " alice", "Swallow@x.test"):
-        assert len(found(signed_in(rita), person=typed)) == 1
+        assert len(find_keys(signed_in(rita), person=typed)) == 1
     ritas.get("/review/export/", {"format": "csv", "person": "alice"})
     search = {"words": "canary", "reason": "A matter", "person": "alice"}
     ritas.post("/review/search/", search)
@@ -421,7 +432,7 @@ def test_a_filter_by_pseudonym_is_recorded_as_typed(
     ReviewPolicy.objects.create(hides_names=True)
     begin()
     name = pseudonym(alice, IN_REVIEWS)
-    assert len(found(ritas, person=name)) == 1
+    assert len(find_keys(ritas, person=name)) == 1
     assert AuditEvent.objects.latest("sequence").detail.values["asked"] == {"person": name}
 
 
@@ -429,12 +440,12 @@ def test_a_filter_by_pseudonym_is_recorded_as_typed(
 def test_the_number_of_queries_does_not_grow_with_the_rows(
     ritas: Client, begin: Begin, show: str
 ) -> None:
-    review_of(begin(is_flagged=True)).label([ReviewLabel.objects.create(name="odd")])
+    get_or_create_review(begin(is_flagged=True)).label([ReviewLabel.objects.create(name="odd")])
     ritas.get(LIST, {"show": show})
     with CaptureQueriesContext(connection) as of_one:
         ritas.get(LIST, {"show": show})
     for _ in range(8):
-        review_of(begin(replies=2, is_flagged=True))
+        get_or_create_review(begin(replies=2, is_flagged=True))
     with CaptureQueriesContext(connection) as of_many:
         ritas.get(LIST, {"show": show})
     assert len(of_many) == len(of_one)
@@ -447,7 +458,7 @@ def test_the_list_is_for_reviewers_and_links_to_no_administrator_page(
     links = [link.attributes["href"] for link in parse(ritas.get(LIST).text).find_all("a")]
     assert LIST in links
     assert not [
-        one for one in links if one in ("/people/", "/audit/", "/admin/", "/review/labels/")
+        href for href in links if href in ("/people/", "/audit/", "/admin/", "/review/labels/")
     ]
     assert LIST in olives.get("/people/").text
     adam = signed_in(User.objects.create_superuser("adam", reviews=False))
@@ -473,23 +484,23 @@ def test_an_empty_list_says_what_to_do(ritas: Client, olives: Client, begin: Beg
 def test_each_filter_is_a_chip_whose_link_removes_it(ritas: Client, begin: Begin) -> None:
     begin()
     label = ReviewLabel.objects.create(name="<b>odd</b>")
-    asked: dict[str, Any] = {
+    filters: dict[str, Any] = {
         "person": "ALICE",
         "flagged": "any",
         "label": label.pk,
         "since": "2026-01-02",
     }
-    page = parse(ritas.get(LIST, asked | {"show": "queue"}).text)
+    page = parse(ritas.get(LIST, filters | {"show": "queue"}).text)
     chips = page.find("ul", class_="chips").find_all("a")
-    assert [" ".join(one.text.split()).removeprefix("Remove the filter") for one in chips] == [
+    assert [" ".join(chip.text.split()).removeprefix("Remove the filter") for chip in chips] == [
         "Person: ALICE",
         "Last used from: 2026-01-02",
         "Flagged: By anything",
         "Label: <b>odd</b>",
     ]
-    rest = parse(ritas.get(chips[0].attributes["href"]).text)
-    assert len(rest.find("ul", class_="chips").find_all("a")) == 3
-    [current] = rest.find_all("a", aria_current="page")[1:]
+    remaining_page = parse(ritas.get(chips[0].attributes["href"]).text)
+    assert len(remaining_page.find("ul", class_="chips").find_all("a")) == 3
+    [current] = remaining_page.find_all("a", aria_current="page")[1:]
     assert current.text == "Needs a look"
 
 

@@ -21,8 +21,8 @@ from chatapp.models import (
 from chatapp.staff.review import history, reading
 from tests.staff.review.conftest import ANSWER, PROMPT, TITLE, Begin
 from tests.support.page import parse
-from tests.support.reviewer import address, opened
-from tests.support.stored import end, reply_of
+from tests.support.reviewer import address, open_for_review
+from tests.support.stored import build_reply, end
 
 pytestmark = pytest.mark.django_db
 
@@ -44,11 +44,11 @@ def test_without_an_opening_the_page_shows_figures_and_no_text(
 
 
 def test_an_opening_shows_every_branch_and_its_reason(
-    ritas: Client, conversation: Conversation, connected: Upstream
+    ritas: Client, conversation: Conversation, saved_upstream: Upstream
 ) -> None:
     prompt = conversation.messages.get(role="user")
-    conversation.answer(prompt, connected, "other-model", uuid4())  # still streaming
-    page = opened(ritas, conversation.pk, f"Why {MARKUP}").text
+    conversation.answer(prompt, saved_upstream, "other-model", uuid4())  # still streaming
+    page = open_for_review(ritas, conversation.pk, f"Why {MARKUP}").text
     assert PROMPT in page
     assert ANSWER in page
     assert "other-model" in page
@@ -62,31 +62,31 @@ def test_an_opening_shows_every_branch_and_its_reason(
 
 
 def test_each_message_names_its_branch_and_its_parent(
-    ritas: Client, conversation: Conversation, connected: Upstream
+    ritas: Client, conversation: Conversation, saved_upstream: Upstream
 ) -> None:
     first, reply = conversation.messages.order_by("sequence")
     prompts = [first, reply]
     for parent in (reply.pk, None, reply.pk):
-        prompt, answer = conversation.ask(uuid4(), "Else?", parent, connected, "one", uuid4())
-        end(answer, reply_of(ANSWER))
+        prompt, answer = conversation.ask(uuid4(), "Else?", parent, saved_upstream, "one", uuid4())
+        end(answer, build_reply(ANSWER))
         prompts.append(prompt)
-    page = parse(opened(ritas, conversation.pk).text)
+    page = parse(open_for_review(ritas, conversation.pk).text)
     labels = {
-        one.attributes["data-id"]: " ".join(
-            label.text.strip() for label in one.find_all("p", class_="review-label")
+        section.attributes["data-id"]: " ".join(
+            label.text.strip() for label in section.find_all("p", class_="review-label")
         )
-        for one in page.find_all("section", class_="review-message")
+        for section in page.find_all("section", class_="review-message")
     }
-    found = [labels[str(one.pk)] for one in prompts]
-    assert found == [
+    prompt_labels = [labels[str(shown_prompt.pk)] for shown_prompt in prompts]
+    assert prompt_labels == [
         *("Branch 1 of 2", "", "Branch 1 of 2 after an earlier message", "Branch 2 of 2"),
         "Branch 2 of 2 after an earlier message",
     ]
-    assert f'href="#m-{reply.pk}"' in opened(ritas, conversation.pk).text
+    assert f'href="#m-{reply.pk}"' in open_for_review(ritas, conversation.pk).text
 
 
 def test_an_opening_ends_after_half_an_hour(ritas: Client, conversation: Conversation) -> None:
-    assert PROMPT in opened(ritas, conversation.pk).text
+    assert PROMPT in open_for_review(ritas, conversation.pk).text
     opening = Opening.objects.get()
     assert opening.ends_at - opening.opened_at >= timedelta(minutes=29)
     Opening.objects.update(ends_at=timezone.now())
@@ -98,10 +98,10 @@ def test_an_opening_ends_after_half_an_hour(ritas: Client, conversation: Convers
 def test_an_opening_is_for_one_reviewer_and_one_conversation(
     ritas: Client, olives: Client, begin: Begin
 ) -> None:
-    one, other = begin(), begin()
-    opened(ritas, one.pk)
+    opened_chat, other = begin(), begin()
+    open_for_review(ritas, opened_chat.pk)
     assert PROMPT not in ritas.get(address(other.pk)).text
-    assert PROMPT not in olives.get(address(one.pk)).text
+    assert PROMPT not in olives.get(address(opened_chat.pk)).text
 
 
 @pytest.mark.parametrize("reason", ["", "   ", "x" * 501])
@@ -133,7 +133,7 @@ def test_a_message_as_json_is_shown_while_the_chat_is_open(
     assert redirected.redirect_chain == [(address(conversation.pk), 302)]
     assert "Open the chat first, with a reason." in redirected.text
     assert ANSWER not in redirected.text
-    assert f'href="{raw}"' in opened(ritas, conversation.pk).text
+    assert f'href="{raw}"' in open_for_review(ritas, conversation.pk).text
     stored = ritas.get(raw).json()
     assert (stored["message"]["content"], stored["message"]["ending"]) == (ANSWER, "complete")
     assert stored["usage"]["cost"] == 2_000_000_000
@@ -146,7 +146,7 @@ def test_images_are_shown_while_the_chat_is_open(ritas: Client, conversation: Co
     ReplyImage.objects.create(message=reply, position=0, media_type="image/gif", data=b"GIF89a")
     image = f"/replies/{reply.pk}/images/0/"
     assert ritas.get(image).status_code == 404
-    opened(ritas, conversation.pk)
+    open_for_review(ritas, conversation.pk)
     assert ritas.get(image).status_code == 200
     Opening.objects.update(ends_at=timezone.now())
     assert ritas.get(image).status_code == 404
@@ -170,7 +170,7 @@ def test_newer_and_older_links_lead_to_neighbours_even_if_times_are_equal(
     ritas: Client, begin: Begin
 ) -> None:
     made = [begin() for _ in range(4)]
-    Conversation.objects.filter(pk__in=[one.pk for one in made[1:3]]).update(
+    Conversation.objects.filter(pk__in=[chat.pk for chat in made[1:3]]).update(
         updated_at=made[1].updated_at
     )
     trashed = made[3]
@@ -189,7 +189,7 @@ def test_newer_and_older_links_lead_to_neighbours_even_if_times_are_equal(
 def test_a_deleted_reviewers_steps_stay_in_the_history(
     ritas: Client, olives: Client, conversation: Conversation
 ) -> None:
-    opened(ritas, conversation.pk)
+    open_for_review(ritas, conversation.pk)
     User.objects.get(username="rita").delete()
     page = olives.get(address(conversation.pk)).text
     assert "Someone whose account was deleted" in page
@@ -202,14 +202,16 @@ def test_a_truncated_history_says_where_the_rest_is(
         monkeypatch.setattr(module, "MAX_STEPS", 3)
     page = address(conversation.pk)
     for _ in range(3):
-        opened(olives, conversation.pk)
+        open_for_review(olives, conversation.pk)
     assert "Showing the newest" not in olives.get(page).text
-    opened(olives, conversation.pk)
-    shown = parse(olives.get(page).text).find("section", **{"aria-labelledby": "history-title"})
-    assert len(shown.find_all("li")) == 3
-    assert "Showing the newest 3." in shown.text
+    open_for_review(olives, conversation.pk)
+    history_section = parse(olives.get(page).text).find(
+        "section", **{"aria-labelledby": "history-title"}
+    )
+    assert len(history_section.find_all("li")) == 3
+    assert "Showing the newest 3." in history_section.text
     link = f"/audit/?about={conversation.pk}"
-    assert [one.attributes["href"] for one in shown.find_all("a")] == [link]
+    assert [anchor.attributes["href"] for anchor in history_section.find_all("a")] == [link]
     assert olives.get(link).text.count("opened a chat") >= 4
     assert link not in ritas.get(page).text
     assert "audit log, which administrators can read" in ritas.get(page).text

@@ -23,7 +23,7 @@ from chatapp.models import (
 from tests.conftest import PASSWORD, signed_in
 from tests.staff.review.conftest import ANSWER, PROMPT, TITLE, Begin
 from tests.support.page import parse
-from tests.support.reviewer import listed_in, opened
+from tests.support.reviewer import list_keys, open_for_review
 
 pytestmark = pytest.mark.django_db
 
@@ -37,13 +37,13 @@ WORDS = REASON | {
 }
 
 
-def seal_of(page: str) -> str:
+def read_seal(page: str) -> str:
     [seal] = re.findall(r'name="seal" value="([^"]+)"', page)
     return str(seal)
 
 
-def found(client: Client, flagged: str) -> list[str]:
-    return listed_in(client.get(LIST, {"flagged": flagged}).text)
+def list_flagged_keys(client: Client, flagged: str) -> list[str]:
+    return list_keys(client.get(LIST, {"flagged": flagged}).text)
 
 
 def flag(conversation: Conversation, rule: ReviewRule) -> Message:
@@ -85,7 +85,7 @@ def test_a_rule_is_tried_before_it_is_saved_and_both_are_recorded(
     assert f"{LIST}{conversation.pk}/" in answer.text
     assert not [word for word in (TITLE, ANSWER) if word in answer.text]
     assert "<b>odd" not in answer.text
-    seal = seal_of(answer.text)
+    seal = read_seal(answer.text)
     changed = olives.post(ADD, WORDS | {"words": "y", "seal": seal})
     assert "0 of the newest" in " ".join(changed.text.split())
     assert not ReviewRule.objects.exists()
@@ -111,7 +111,7 @@ def test_changes_switches_and_deletions_are_recorded_with_before_and_after(
     address = f"{RULES}{rule.pk}/"
     assert ">x</textarea>" in "".join(olives.get(address).text.split())
     costly = REASON | {"name": "r", "kind": "cost", "applies_to": "assistant", "cost": "0.5"}
-    seal = seal_of(olives.post(address, costly).text)
+    seal = read_seal(olives.post(address, costly).text)
     assert olives.post(address, costly | {"seal": seal}).status_code == 302
     rule.refresh_from_db()
     assert (rule.least, rule.text) == (5 * 10**8, "")
@@ -250,7 +250,7 @@ def test_a_row_says_which_sources_flagged_it(ritas: Client, begin: Begin) -> Non
     rule = ReviewRule.objects.create(name="odd", kind="words", applies_to="both", text="x")
     other = ReviewRule.objects.create(name="other", kind="words", applies_to="both", text="x")
     message = flag(ruled, rule)
-    for asked, wanted in {
+    for source, expected in {
         "moderation": [moderated],
         "person": [thumbed],
         "rule": [ruled],
@@ -260,7 +260,7 @@ def test_a_row_says_which_sources_flagged_it(ritas: Client, begin: Begin) -> Non
         "none": [plain],
         "": [plain, ruled, thumbed, moderated],
     }.items():
-        assert found(ritas, asked) == [str(one.pk) for one in wanted], asked
+        assert list_flagged_keys(ritas, source) == [str(chat.pk) for chat in expected], source
     page = ritas.get(LIST, {"show": "all"}).text
     assert "Flagged by moderation" in page
     assert "Thumbs down" in page
@@ -268,20 +268,20 @@ def test_a_row_says_which_sources_flagged_it(ritas: Client, begin: Begin) -> Non
     message.deleted_at = reply.deleted_at = timezone.now()
     message.save(update_fields=["deleted_at"])
     reply.save(update_fields=["deleted_at"])
-    assert found(ritas, "any") == [str(moderated.pk)]
+    assert list_flagged_keys(ritas, "any") == [str(moderated.pk)]
 
 
 def test_the_page_shows_which_message_a_rule_flagged(ritas: Client, begin: Begin) -> None:
-    one = begin()
+    chat = begin()
     rule = ReviewRule.objects.create(name="<b>odd</b>", kind="words", applies_to="both", text="x")
-    message = flag(one, rule)
-    page = parse(opened(ritas, one.pk).text)
+    message = flag(chat, rule)
+    page = parse(open_for_review(ritas, chat.pk).text)
     flagged = {
         part.attributes["data-id"]: "Flagged by the rule “<b>odd</b>”" in part.text
         for part in page.find_all("section", class_="review-message")
     }
     assert flagged == {
-        str(pk): pk == message.pk for pk in one.messages.values_list("pk", flat=True)
+        str(pk): pk == message.pk for pk in chat.messages.values_list("pk", flat=True)
     }
 
 

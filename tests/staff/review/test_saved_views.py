@@ -11,9 +11,9 @@ from chatapp.accounts.erasing import erase
 from chatapp.models import AuditEvent, Conversation, ReviewSample, ReviewView, SampleMember, User
 from chatapp.models.review import saved_views
 from tests.conftest import PASSWORD, signed_in
-from tests.staff.review.conftest import Begin, review_of
-from tests.staff.review.test_lists import found
-from tests.staff.review.told import told_by
+from tests.staff.review.conftest import Begin, get_or_create_review
+from tests.staff.review.test_lists import find_keys
+from tests.staff.review.told import read_messages
 
 pytestmark = pytest.mark.django_db
 
@@ -28,7 +28,7 @@ def bobs(db: None) -> Client:
 
 def post(client: Client, address: str, **sent: object) -> str:
     answer = client.post(address, sent, follow=True)
-    return told_by(answer.text)
+    return read_messages(answer.text)
 
 
 def test_a_view_restores_its_filter(ritas: Client, bobs: Client, begin: Begin) -> None:
@@ -63,19 +63,19 @@ def test_a_view_needs_a_filter_and_a_name(ritas: Client) -> None:
 
 
 def test_a_sample_is_a_fixed_share_of_the_results(ritas: Client, begin: Begin) -> None:
-    wanted = [begin(model="one") for _ in range(8)]
+    matching_chats = [begin(model="one") for _ in range(8)]
     begin(model="two")
     assert "Half has 4 chats" in post(ritas, DRAW, name="Half", share="50", model="one")
     sample = ReviewSample.objects.get()
-    drawn = found(ritas, sample=sample.pk)
+    drawn = find_keys(ritas, sample=sample.pk)
     assert len(drawn) == 4
-    assert set(drawn) <= {str(one.pk) for one in wanted}
+    assert set(drawn) <= {str(chat.pk) for chat in matching_chats}
     begin(model="one")
-    assert found(ritas, sample=sample.pk) == drawn
+    assert find_keys(ritas, sample=sample.pk) == drawn
     event = AuditEvent.objects.get(action="reviewsample.drawn")
-    known = {name: event.detail.values[name] for name in ("asked", "share", "size")}
-    assert known == {"asked": {"model": "one"}, "share": "50", "size": 4}
-    review_of(Conversation.objects.get(pk=drawn[0])).decide(
+    recorded_values = {name: event.detail.values[name] for name in ("asked", "share", "size")}
+    assert recorded_values == {"asked": {"model": "one"}, "share": "50", "size": 4}
+    get_or_create_review(Conversation.objects.get(pk=drawn[0])).decide(
         "fine", User.objects.get(username="rita")
     )
     Conversation.objects.get(pk=drawn[1]).delete()
@@ -212,7 +212,7 @@ def test_renaming_a_person_updates_stored_filters_and_erasing_finds_them(
         "His": {"person": "bob"},
     }
     assert ReviewSample.objects.get().filters == {"person": "alina"}
-    assert found(ritas, **filters["Hers"]) == [str(conversation.pk)]
+    assert find_keys(ritas, **filters["Hers"]) == [str(conversation.pk)]
     erase([alice])  # the instance still has the old username
     assert ReviewView.objects.get().name == "His"
     assert ReviewSample.objects.get().filters == {}

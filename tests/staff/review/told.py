@@ -5,9 +5,11 @@ import re
 from tests.support.page import parse
 
 
-def told_by(page: str) -> str:
+def read_messages(page: str) -> str:
     """Return the page's messages as one text."""
-    found = [
-        one.text for one in parse(page).find_all("div") if one.attributes.get("class") == "messages"
+    texts = [
+        element.text
+        for element in parse(page).find_all("div")
+        if element.attributes.get("class") == "messages"
     ]
-    return re.sub(r"\s+", " ", " ".join(found)).strip()
+    return re.sub(r"\s+", " ", " ".join(texts)).strip()

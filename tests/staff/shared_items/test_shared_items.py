@@ -29,10 +29,10 @@ def test_shared_prompts_are_listed_by_name_without_their_text(
     assert "can use, read and change it" in page
     assert "secret text" not in page
     assert "Personal" not in page
-    for query, found in (("stand", True), ("ALICE", True), ("zebra", False)):
+    for query, is_listed in (("stand", True), ("ALICE", True), ("zebra", False)):
         page = olives.get(PAGE, {"q": query}).text
-        assert ("Stand-up" in page) == found
-        assert page.count("Nothing matches.") == (3 if found else 4)  # by kind
+        assert ("Stand-up" in page) == is_listed
+        assert page.count("Nothing matches.") == (3 if is_listed else 4)  # by kind
 
 
 def test_stopping_is_recorded_and_keeps_the_prompt(olives: Client, prompt: SavedPrompt) -> None:

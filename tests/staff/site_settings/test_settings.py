@@ -28,14 +28,18 @@ def test_only_changed_settings_are_logged(olives: Client) -> None:
 
 def test_models_of_the_chosen_provider_are_suggested(olives: Client) -> None:
     pickers = parse(olives.get(PAGE).text).find_all("input[data-picker]")
-    assert [(one.attributes["name"], one.attributes["data-provider"]) for one in pickers] == [
+    assert [
+        (picker.attributes["name"], picker.attributes["data-provider"]) for picker in pickers
+    ] == [
         ("default_model", "default_upstream"),
         ("title_model", "title_upstream"),
     ]
 
 
-def test_the_model_for_titles_can_be_set_and_cleared(olives: Client, connected: Upstream) -> None:
-    for upstream, model in ((connected, "small"), (None, ""), (connected, "other")):
+def test_the_model_for_titles_can_be_set_and_cleared(
+    olives: Client, saved_upstream: Upstream
+) -> None:
+    for upstream, model in ((saved_upstream, "small"), (None, ""), (saved_upstream, "other")):
         fields = {"title_upstream": upstream.pk if upstream else "", "title_model": model}
         assert olives.post(PAGE, fields).status_code == 302
         saved = Installation.objects.get()
@@ -43,29 +47,29 @@ def test_the_model_for_titles_can_be_set_and_cleared(olives: Client, connected: 
 
 
 def test_the_upstream_and_model_for_titles_are_set_together(
-    olives: Client, connected: Upstream
+    olives: Client, saved_upstream: Upstream
 ) -> None:
     page = olives.post(PAGE, {"title_upstream": "", "title_model": "small"}).text
     assert "Choose the provider that has this model." in page
-    page = olives.post(PAGE, {"title_upstream": connected.pk, "title_model": ""}).text
+    page = olives.post(PAGE, {"title_upstream": saved_upstream.pk, "title_model": ""}).text
     assert "Enter the model that writes titles." in page
     assert not Installation.objects.exists()
 
 
 def test_a_disabled_or_deleted_upstream_writes_no_titles(
-    olives: Client, connected: Upstream
+    olives: Client, saved_upstream: Upstream
 ) -> None:
-    olives.post(PAGE, {"title_upstream": connected.pk, "title_model": "small"})
+    olives.post(PAGE, {"title_upstream": saved_upstream.pk, "title_model": "small"})
     Upstream.objects.update(enabled=False)
-    assert Installation.this().titles_by is None
-    connected.delete()
-    assert Installation.this().titles_by is None
+    assert Installation.load().titles_by is None
+    saved_upstream.delete()
+    assert Installation.load().titles_by is None
 
 
 def test_the_default_upstream_and_model_are_set_together(
-    olives: Client, connected: Upstream
+    olives: Client, saved_upstream: Upstream
 ) -> None:
-    fields = {"default_upstream": connected.pk, "default_model": "small", "notice": "Hello"}
+    fields = {"default_upstream": saved_upstream.pk, "default_model": "small", "notice": "Hello"}
     assert "None (use the first available)" in olives.get(PAGE).text
     half = olives.post(PAGE, fields | {"default_model": ""}).text
     assert "Enter the default model for new chats." in half
@@ -74,19 +78,19 @@ def test_the_default_upstream_and_model_are_set_together(
     assert olives.post(PAGE, fields).status_code == 302
     saved = Installation.objects.get()
     assert (saved.default_upstream, saved.default_model, saved.notice) == (
-        connected,
+        saved_upstream,
         "small",
         "Hello",
     )
-    connected.delete()
-    assert Installation.this().default_choice is None
+    saved_upstream.delete()
+    assert Installation.load().default_choice is None
 
 
 def test_suggestions_are_edited_one_per_line_and_recorded(olives: Client) -> None:
     Suggestion.objects.create(text="Old")
     assert ">\nOld</textarea>" in olives.get(PAGE).text
     olives.post(PAGE, {"suggestions": "Second <b>\n\n  First  "})
-    assert Suggestion.shown() == ["Second <b>", "First"]
+    assert Suggestion.list_visible() == ["Second <b>", "First"]
     event = AuditEvent.objects.filter(action="installation.changed").latest("sequence")
     assert event.detail.values["before"] == {"suggestions": ["Old"]}
     assert event.detail.values["after"] == {"suggestions": ["Second <b>", "First"]}
@@ -107,7 +111,7 @@ def test_suggestions_that_are_not_shown_survive_another_change(olives: Client) -
     texts = [f"{number}" for number in range(9)]
     Suggestion.replace(texts)
     olives.post(PAGE, {"suggestions": "\n".join(texts), "notice": "New"})
-    assert Suggestion.stored() == texts
+    assert Suggestion.list_all() == texts
 
 
 def test_who_may_share_is_set_and_recorded(olives: Client) -> None:
@@ -127,14 +131,14 @@ def test_who_may_share_is_set_and_recorded(olives: Client) -> None:
 
 def test_who_may_use_the_api_is_set_and_recorded(olives: Client, alice: User) -> None:
     group = Group.objects.create(name="team")
-    assert not Installation.this().lets_use_api(alice)
+    assert not Installation.load().lets_use_api(alice)
     olives.post(PAGE, {"who_uses_api": "groups", "api_groups": [group.pk]})
-    assert not Installation.this().lets_use_api(alice)
+    assert not Installation.load().lets_use_api(alice)
     alice.groups.add(group)
-    assert Installation.this().lets_use_api(alice)
+    assert Installation.load().lets_use_api(alice)
     event = AuditEvent.objects.get(action="installation.changed")
     assert event.detail.values["after"] == {"who_uses_api": "groups", "api_groups": ["team"]}
     olives.post(PAGE, {"who_uses_api": "everyone"})
-    assert Installation.this().lets_use_api(alice)
+    assert Installation.load().lets_use_api(alice)
     olives.post(PAGE, {"who_uses_api": "nobody"})
-    assert not Installation.this().lets_use_api(alice)
+    assert not Installation.load().lets_use_api(alice)

@@ -21,7 +21,7 @@ def wiki(db: None) -> ToolServer:
     )
 
 
-def page_of(server: ToolServer) -> str:
+def build_page_path(server: ToolServer) -> str:
     return f"/settings/tools/{server.pk}/"
 
 
@@ -42,13 +42,16 @@ def test_an_empty_list_says_what_models_can_call(olives: Client) -> None:
 def test_a_server_is_connected_and_recorded_without_its_secrets(olives: Client) -> None:
     answer = olives.post(NEW, fields(new_secrets="X-Key: sk-new-secret"))
     server = ToolServer.objects.get()
-    assert (answer.status_code, answer.headers["location"]) == (307, f"{page_of(server)}tools/")
+    assert (answer.status_code, answer.headers["location"]) == (
+        307,
+        f"{build_page_path(server)}tools/",
+    )
     assert server.secret_pairs() == {"X-Key": "sk-new-secret"}
     action, detail = newest()
     assert action == "toolserver.added"
     assert detail["after"]["new_secrets"] == "changed"
     assert detail["after"]["url"] == "http://127.0.0.1:1/mcp"
-    assert "sk-new-secret" not in olives.get(page_of(server)).text
+    assert "sk-new-secret" not in olives.get(build_page_path(server)).text
     assert "sk-new-secret" not in str(detail)
 
 
@@ -68,16 +71,16 @@ def test_a_name_is_made_of_what_was_typed(olives: Client, typed: str, name: str)
 
 
 def test_only_changed_settings_are_recorded(olives: Client, wiki: ToolServer) -> None:
-    olives.post(page_of(wiki), fields(timeout_seconds=5))
+    olives.post(build_page_path(wiki), fields(timeout_seconds=5))
     changed = {"before": {"timeout_seconds": 30}, "after": {"timeout_seconds": 5}}
     assert newest() == ("toolserver.changed", {"about": "wiki", **changed})
     count = AuditEvent.objects.count()
-    olives.post(page_of(wiki), fields(timeout_seconds=5))
+    olives.post(build_page_path(wiki), fields(timeout_seconds=5))
     assert AuditEvent.objects.count() == count
 
 
 def test_stored_headers_are_not_sent_to_another_address(olives: Client, wiki: ToolServer) -> None:
-    page = olives.post(page_of(wiki), fields(url="https://elsewhere.test/mcp")).text
+    page = olives.post(build_page_path(wiki), fields(url="https://elsewhere.test/mcp")).text
     assert "The stored values were meant for the old address" in page
     assert parse(page).find_all("h1")[0].text == "wiki"
     wiki.refresh_from_db()
@@ -87,7 +90,7 @@ def test_stored_headers_are_not_sent_to_another_address(olives: Client, wiki: To
 def test_a_refused_form_keeps_what_was_entered_and_names_the_stored_server(
     olives: Client, wiki: ToolServer
 ) -> None:
-    page = parse(olives.post(page_of(wiki), fields(name="维基")).text)
+    page = parse(olives.post(build_page_path(wiki), fields(name="维基")).text)
     assert page.find("h1").text == "wiki"
     assert page.find("input", name="name").attributes["value"] == "维基"
 
@@ -96,7 +99,7 @@ def test_the_tools_of_a_server_are_listed(olives: Client, wiki: ToolServer) -> N
     ToolServer.objects.update(
         transport="stdio", command=STDIO, secrets=f"PYTHONPATH={ROOT}", unasked_tools="echo"
     )
-    page = olives.post(f"{page_of(wiki)}tools/").text
+    page = olives.post(f"{build_page_path(wiki)}tools/").text
     rows = [
         [" ".join(cell.text.split()) for cell in row.elements[:2]]
         for row in parse(page).find("tbody").find_all("tr")
@@ -109,12 +112,12 @@ def test_the_tools_of_a_server_are_listed(olives: Client, wiki: ToolServer) -> N
 
 
 def test_a_server_that_cannot_be_reached_says_why(olives: Client, wiki: ToolServer) -> None:
-    page = olives.post(f"{page_of(wiki)}tools/").text
+    page = olives.post(f"{build_page_path(wiki)}tools/").text
     assert "The tool server wiki can&#39;t be reached" in page
 
 
 def test_a_deleted_server_is_gone_from_the_list(olives: Client, wiki: ToolServer) -> None:
     assert "wiki" in olives.get(LIST).text
-    olives.post(f"{page_of(wiki)}delete/")
+    olives.post(f"{build_page_path(wiki)}delete/")
     assert newest()[0] == "toolserver.deleted"
     assert "No tool server is connected yet" in olives.get(LIST).text

@@ -37,7 +37,7 @@ def path(upstream: Upstream) -> str:
     return f"/settings/models/{upstream.pk}/fallbacks/"
 
 
-def posted(model: str, *choices: tuple[Upstream | None, str]) -> dict[str, Any]:
+def build_form_fields(model: str, *choices: tuple[Upstream | None, str]) -> dict[str, Any]:
     fields: dict[str, Any] = {"model": model}
     for number, (upstream, name) in enumerate(choices, start=1):
         fields |= {f"provider_{number}": upstream.pk if upstream else "", f"model_{number}": name}
@@ -45,20 +45,20 @@ def posted(model: str, *choices: tuple[Upstream | None, str]) -> dict[str, Any]:
 
 
 def changes() -> list[tuple[Any, Any]]:
-    found = AuditEvent.objects.select_related("detail").filter(action="upstream.changed")
+    events = AuditEvent.objects.select_related("detail").filter(action="upstream.changed")
     return [
-        (one.detail.values["before"], one.detail.values["after"])
-        for one in found.order_by("sequence")
-        if one.detail
+        (event.detail.values["before"], event.detail.values["after"])
+        for event in events.order_by("sequence")
+        if event.detail
     ]
 
 
 def test_fallbacks_are_named_shown_recorded_and_removed(
     desk: Client, team: Upstream, spare: Upstream
 ) -> None:
-    wanted = posted("big", (spare, "one"), (None, ""), (team, "small"))
+    form_fields = build_form_fields("big", (spare, "one"), (None, ""), (team, "small"))
     for _ in range(2):
-        answer = desk.post(path(team), wanted)
+        answer = desk.post(path(team), form_fields)
         assert answer.headers["location"] == f"/settings/models/{team.pk}/"
     choices = [ModelChoice(spare.pk, "one"), ModelChoice(team.pk, "small")]
     assert Fallback.objects.choices(team.pk, "big") == choices
@@ -68,7 +68,7 @@ def test_fallbacks_are_named_shown_recorded_and_removed(
     values = [field.attributes.get("value") for field in page.find_all("input[name^=model]")]
     assert values == ["big", "one", "small", None]
     assert "<b>" not in desk.get(f"/settings/models/{team.pk}/").text
-    desk.post(path(team), posted("big"))
+    desk.post(path(team), build_form_fields("big"))
     assert Fallback.objects.choices(team.pk, "big") == []
     assert changes()[1:] == [({"fallbacks": names}, {"fallbacks": []})]
 
@@ -77,7 +77,7 @@ def test_the_page_of_the_upstream_lists_them(desk: Client, team: Upstream, spare
     Fallback.replace(team, "big", [ModelChoice(spare.pk, "one"), ModelChoice(team.pk, "small")])
     Upstream.objects.filter(pk=spare.pk).update(enabled=False)
     page = parse(desk.get(f"/settings/models/{team.pk}/").text)
-    [row] = [one for one in page.find_all("ul.plain-list li") if "big" in one.text]
+    [row] = [entry for entry in page.find_all("ul.plain-list li") if "big" in entry.text]
     assert " ".join(row.text.split()) == f"big: one of {SPARE} (turned off), then small of Team"
 
 
@@ -103,8 +103,8 @@ def test_what_can_be_no_fallback_is_refused(
     problem: str,
 ) -> None:
     by_name = {"team": team, "spare": spare}
-    wanted = [(by_name.get(name), one) for name, one in choices]
-    answer = desk.post(path(team), posted(model, *wanted))
+    fallbacks = [(by_name.get(name), model_name) for name, model_name in choices]
+    answer = desk.post(path(team), build_form_fields(model, *fallbacks))
     assert problem in answer.text
     assert not Fallback.objects.exists()
     assert not changes()
@@ -112,7 +112,7 @@ def test_what_can_be_no_fallback_is_refused(
 
 def test_models_of_an_unknown_list_can_be_named(desk: Client, team: Upstream) -> None:
     unknown = Upstream.objects.create(name="New", base_url="http://127.0.0.1:9/v1")
-    desk.post(path(team), posted("big", (unknown, "any")))
+    desk.post(path(team), build_form_fields("big", (unknown, "any")))
     assert Fallback.objects.choices(team.pk, "big") == [ModelChoice(unknown.pk, "any")]
 
 

@@ -29,19 +29,19 @@ async def connect(client: AsyncClient, base_url: str, **fields: str) -> str:
     return location.removesuffix("test/")
 
 
-async def streamed(answer: Any) -> str:
+async def read_stream(answer: Any) -> str:
     return b"".join([part async for part in answer.streaming_content]).decode()
 
 
-def ticked(page: str) -> dict[str, bool]:
+def read_ticked_models(page: str) -> dict[str, bool]:
     boxes = parse(page).find_all("input[name=models]")
     return {str(box.attributes["value"]): "checked" in box.attributes for box in boxes}
 
 
-async def event(action: str) -> dict[str, Any]:
-    found = await AuditEvent.objects.select_related("detail").filter(action=action).afirst()
-    assert found
-    detail: dict[str, Any] = found.detail.values
+async def load_event_detail(action: str) -> dict[str, Any]:
+    audit_event = await AuditEvent.objects.select_related("detail").filter(action=action).afirst()
+    assert audit_event
+    detail: dict[str, Any] = audit_event.detail.values
     return detail
 
 
@@ -55,7 +55,7 @@ async def test_an_upstream_is_enabled_by_the_last_step(
     assert (made.enabled, made.api_key) == (False, SECRET)
     page = (await olives.get(path)).content.decode()
     assert "lists 4 models" in page
-    assert ticked(page) == {
+    assert read_ticked_models(page) == {
         "one": False,
         "two": False,
     }  # the others can't be written in offered_models
@@ -70,13 +70,16 @@ async def test_an_upstream_is_enabled_by_the_last_step(
     await made.arefresh_from_db()
     assert (made.enabled, made.offered_models) == (True, "two")
     assert not (await Upstream.objects.aget(name="Demo")).enabled
-    assert ticked((await olives.get(path)).content.decode()) == {"two": True, "one": False}
-    assert (await event("upstream.added"))["after"] == {
+    assert read_ticked_models((await olives.get(path)).content.decode()) == {
+        "two": True,
+        "one": False,
+    }
+    assert (await load_event_detail("upstream.added"))["after"] == {
         "name": "Team",
         "base_url": upstream.base_url,
         "new_api_key": "changed",
     }
-    details = [one.values async for one in AuditDetail.objects.all()]
+    details = [audit_detail.values async for audit_detail in AuditDetail.objects.all()]
     assert SECRET not in str(details)
 
 
@@ -103,7 +106,7 @@ async def test_a_small_model_is_proposed_for_titles_until_they_have_one(
     installation = await Installation.objects.aget()
     team = await Upstream.objects.aget(name="Team")
     assert (installation.title_upstream_id, installation.title_model) == (team.pk, "big-mini")
-    assert (await event("installation.changed"))["after"]["title_model"] == "big-mini"
+    assert (await load_event_detail("installation.changed"))["after"]["title_model"] == "big-mini"
     again = await connect(olives, upstream.base_url, name="Spare")
     assert 'name="titles"' not in (await olives.get(again)).content.decode()
 
@@ -118,8 +121,8 @@ async def test_an_address_without_v1_is_corrected_by_a_button(
     [button] = page.find_all("form[action$='/address/'] button")
     assert button.text.strip() == f"Use {short}/v1"
     fields = {
-        str(one.attributes["name"]): str(one.attributes["value"])
-        for one in page.find_all("form[action$='/address/'] input")
+        str(field.attributes["name"]): str(field.attributes["value"])
+        for field in page.find_all("form[action$='/address/'] input")
     }
     there = (await olives.post(f"{path}address/", fields)).headers["location"]
     assert there == f"{path}test/"
@@ -152,7 +155,7 @@ async def test_access_is_restricted_before_the_upstream_is_enabled(
     made = await Upstream.objects.aget(name="Team")
     assert (rule.upstream, [group async for group in rule.groups.all()]) == (made, [writers])
     assert (made.enabled, made.offered_models) == (True, "")
-    logged = await event("access.changed")
+    logged = await load_event_detail("access.changed")
     assert (logged["before"], logged["after"]) == (["Everybody"], ["Writers"])
 
 
@@ -162,7 +165,7 @@ async def test_models_keep_the_names_they_were_given(
     upstream.models = ["one", "two"]
     path = await connect(olives, upstream.base_url)
     await Upstream.objects.filter(name="Team").aupdate(offered_models="one = The quick one\ngone")
-    assert ticked((await olives.get(path)).content.decode()) == {
+    assert read_ticked_models((await olives.get(path)).content.decode()) == {
         "one": True,
         "gone": True,
         "two": False,
@@ -200,24 +203,24 @@ async def test_an_administrators_word_about_images_outweighs_the_list_and_a_refu
     path = await connect(olives, upstream.base_url)
     team = await Upstream.objects.aget(name="Team")
 
-    async def shown() -> list[str]:
+    async def read_image_options() -> list[str]:
         page = parse((await olives.get("/")).content.decode())
         options = [page.find("option", value=f"{team.pk}/{model}") for model in ("one", "two")]
         return [option.attributes.get("data-images", "") for option in options]
 
     offer = {"which": "all", "to": "everybody"}
     await olives.post(path, offer)
-    assert await shown() == ["yes", ""]
+    assert await read_image_options() == ["yes", ""]
     await database_sync_to_async(Upstream.remember_image_refusal)(team.pk, "one")
     await database_sync_to_async(Upstream.remember_image_refusal)(team.pk, "two")
-    assert await shown() == ["no", "no"]
+    assert await read_image_options() == ["no", "no"]
     await olives.post(path, offer | {"images one": "yes", "images two": "no"})
-    assert await shown() == ["yes", "no"]
+    assert await read_image_options() == ["yes", "no"]
     await team.arefresh_from_db()
     assert team.model_images == {"one": True, "two": False}
     assert not team.image_refusals
     await olives.post(path, offer)
-    assert await shown() == ["yes", ""]
+    assert await read_image_options() == ["yes", ""]
 
 
 async def test_an_administrators_figure_for_a_context_outweighs_the_list_and_a_refusal(
@@ -228,22 +231,22 @@ async def test_an_administrators_figure_for_a_context_outweighs_the_list_and_a_r
     path = await connect(olives, upstream.base_url)
     team = await Upstream.objects.aget(name="Team")
 
-    async def shown() -> list[str]:
+    async def read_context_options() -> list[str]:
         page = parse((await olives.get("/")).content.decode())
         options = [page.find("option", value=f"{team.pk}/{model}") for model in ("one", "two")]
         return [option.attributes.get("data-context", "") for option in options]
 
     offer = {"which": "all", "to": "everybody"}
     await olives.post(path, offer)
-    assert await shown() == ["8192", ""]
+    assert await read_context_options() == ["8192", ""]
     for model in ("one", "two"):
         await database_sync_to_async(Upstream.remember_context_refusal)(team.pk, model, 4096)
-    assert await shown() == ["4096", "4096"]
+    assert await read_context_options() == ["4096", "4096"]
     assert "Forget the size that two refused" in (await olives.get(path)).content.decode()
     await olives.post(path, offer | {"context one": "16384"})
-    assert await shown() == ["16384", "4096"]
+    assert await read_context_options() == ["16384", "4096"]
     await olives.post(f"{path}contexts/", {"model": "two"})
-    assert await shown() == ["16384", ""]
+    assert await read_context_options() == ["16384", ""]
     refused = await olives.post(path, offer | {"context one": "0"})
     assert "greater than or equal to 256" in refused.content.decode()
 
@@ -270,7 +273,7 @@ async def test_the_test_queries_the_upstream_and_shows_the_result(
     olives: AsyncClient, upstream: FakeUpstream
 ) -> None:
     path = await connect(olives, upstream.base_url)
-    page = await streamed(await olives.post(f"{path}test/"))
+    page = await read_stream(await olives.post(f"{path}test/"))
     assert "It can serve the app." in page
     assert "First token" in page
     assert upstream.requests
@@ -304,7 +307,7 @@ async def test_what_a_provider_sends_is_only_text_in_a_test(
     upstream.models = [f"{MARKUP}<!-- rows -->"]
     upstream.fail(400, {"error": {"message": f"{MARKUP}<!-- verdict -->{SECRET}"}})
     path = await connect(olives, upstream.base_url, name="<!-- rows -->")
-    page = await streamed(await olives.post(f"{path}test/"))
+    page = await read_stream(await olives.post(f"{path}test/"))
     assert "serve the app." in page
     assert not [word for word in ("<img", "<!--", SECRET) if word in page]
 
@@ -315,10 +318,10 @@ async def test_a_model_can_be_named_for_a_test_if_there_is_no_list(
     upstream.fail_models(404, {"error": "no such path"})
     path = await connect(olives, upstream.base_url)
     assert "Model to ask" in (await olives.get(f"{path}test/")).content.decode()
-    page = await streamed(await olives.post(f"{path}test/"))
+    page = await read_stream(await olives.post(f"{path}test/"))
     assert "name a model to ask" in page
     assert "Model to ask" in page
-    page = await streamed(await olives.post(f"{path}test/", {"model": "one"}))
+    page = await read_stream(await olives.post(f"{path}test/", {"model": "one"}))
     assert "asked one" in page
 
 
@@ -371,17 +374,17 @@ def test_an_invalid_address_does_not_ask_for_the_key(olive: User, address: str) 
     assert "Enter a key for this one" not in page
 
 
-@pytest.mark.parametrize("rest", ["", "new/", "7/", "7/address/"])
-async def test_the_old_addresses_lead_to_the_new_ones(anyone: AsyncClient, rest: str) -> None:
-    answer = await anyone.get(f"/upstreams/{rest}")
-    assert answer.headers["location"] == f"/settings/models/{rest}"
+@pytest.mark.parametrize("path_end", ["", "new/", "7/", "7/address/"])
+async def test_the_old_addresses_lead_to_the_new_ones(anyone: AsyncClient, path_end: str) -> None:
+    answer = await anyone.get(f"/upstreams/{path_end}")
+    assert answer.headers["location"] == f"/settings/models/{path_end}"
 
 
 def test_only_one_room_is_marked_as_the_current_one(olive: User) -> None:
     client = signed_in(olive, confirmed=True)
     for path, label in (("/settings/models/new/", "Models"), ("/settings/", "Settings")):
         marked = parse(client.get(path).text).find_all("nav a[aria-current=page]")
-        assert [one.text.strip() for one in marked] == [label]
+        assert [entry.text.strip() for entry in marked] == [label]
 
 
 @pytest.mark.parametrize("path", ["new/", "{}/", "{}/address/", "{}/test/"])

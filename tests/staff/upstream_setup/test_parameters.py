@@ -42,17 +42,17 @@ ENTERED = {
 }
 
 
-def values_of(form: Element) -> dict[str, str]:
+def read_form_values(form: Element) -> dict[str, str]:
     """Return what a browser would send of a form."""
-    found = {}
+    form_values = {}
     for field in form.find_all("input"):
         kind = field.attributes.get("type", "")
         if kind != "checkbox" or "checked" in field.attributes:
-            found[field.attributes["name"]] = field.attributes.get("value", "on")
+            form_values[field.attributes["name"]] = field.attributes.get("value", "on")
     for field in form.find_all("select"):
-        chosen = [one for one in field.find_all("option") if "selected" in one.attributes]
-        found[field.attributes["name"]] = chosen[0].attributes["value"] if chosen else ""
-    return found
+        chosen = [option for option in field.find_all("option") if "selected" in option.attributes]
+        form_values[field.attributes["name"]] = chosen[0].attributes["value"] if chosen else ""
+    return form_values
 
 
 def test_rules_for_every_parameter_are_stored_shown_and_recorded(
@@ -67,8 +67,10 @@ def test_rules_for_every_parameter_are_stored_shown_and_recorded(
     assert action == "upstream.changed"
     assert detail["before"] == {"model_parameters": {"one": {}}}
     assert detail["after"] == {"model_parameters": {"one": EVERYTHING}}
-    shown = values_of(parse(desk.get(path, {"model": "one"}).text).find("form", action=path))
-    desk.post(path, shown)  # saved as it is shown
+    form_values = read_form_values(
+        parse(desk.get(path, {"model": "one"}).text).find("form", action=path)
+    )
+    desk.post(path, form_values)  # saved as it is shown
     team.refresh_from_db()
     assert team.model_parameters == {"one": EVERYTHING}
     assert len(events()) == 1
@@ -79,8 +81,10 @@ def test_web_search_is_offered_by_a_rule(desk: Client, team: Upstream) -> None:
     desk.post(path, {"model": "one", "web_search-offered": "on"})
     team.refresh_from_db()
     assert team.model_parameters == {"one": {"web_search": {"offered": True}}}
-    shown = values_of(parse(desk.get(path, {"model": "one"}).text).find("form", action=path))
-    assert shown["web_search-offered"] == "on"
+    form_values = read_form_values(
+        parse(desk.get(path, {"model": "one"}).text).find("form", action=path)
+    )
+    assert form_values["web_search-offered"] == "on"
 
 
 def test_empty_rules_are_removed_and_others_kept(desk: Client, team: Upstream) -> None:

@@ -16,7 +16,7 @@ from chatapp.models import (
     Upstream,
     UpstreamFailure,
 )
-from chatapp.models.platform.calendar import day_of
+from chatapp.models.platform.calendar import get_day
 from tests.support.fake_upstream import FakeUpstream
 from tests.support.page import parse
 
@@ -32,8 +32,10 @@ REQUESTS = {
 
 
 def events() -> list[tuple[str, dict[str, Any]]]:
-    found = AuditEvent.objects.select_related("detail").filter(action__startswith="upstream.")
-    return [(one.action, one.detail.values) for one in found.order_by("sequence")]
+    audit_events = AuditEvent.objects.select_related("detail").filter(
+        action__startswith="upstream."
+    )
+    return [(event.action, event.detail.values) for event in audit_events.order_by("sequence")]
 
 
 def test_what_is_sent_with_requests_is_changed_and_recorded(desk: Client, team: Upstream) -> None:
@@ -111,7 +113,7 @@ def test_turning_it_off_keeps_its_settings(desk: Client, team: Upstream) -> None
 
 def test_deleting_it_takes_its_limits_and_rules_along(desk: Client, team: Upstream) -> None:
     Limit.objects.create(measure="tokens", cap=10**9, upstream=team)
-    AccessRule.objects.give([Group.objects.create(name="Writers")], upstream=team, model="")
+    AccessRule.objects.restrict_to([Group.objects.create(name="Writers")], upstream=team, model="")
     path = f"/settings/models/{team.pk}/delete/"
     assert "These limits are deleted with it" in desk.get(path).text
     assert desk.post(path).headers["location"] == "/settings/models/"
@@ -129,7 +131,7 @@ def test_the_environments_upstream_cannot_be_deleted(desk: Client) -> None:
 
 
 async def test_the_page_shows_models_tools_and_failures(
-    olives: AsyncClient, upstream: FakeUpstream, connected: Upstream
+    olives: AsyncClient, upstream: FakeUpstream, saved_upstream: Upstream
 ) -> None:
     markup = "<img src=x>"
     listed = {"id": markup, "context_length": 128_000}
@@ -140,15 +142,15 @@ async def test_the_page_shows_models_tools_and_failures(
     then = timezone.now() - timedelta(hours=1)
     for kind, count in (("unauthorized", 3), (markup, 1)):
         await UpstreamFailure.objects.acreate(
-            upstream=connected, day=day_of(then), kind=kind, count=count, last_at=then
+            upstream=saved_upstream, day=get_day(then), kind=kind, count=count, last_at=then
         )
-    page = (await olives.get(f"/settings/models/{connected.pk}/")).content.decode()
-    found = parse(page)
-    text = " ".join(found.text.split())
+    page = (await olives.get(f"/settings/models/{saved_upstream.pk}/")).content.decode()
+    document = parse(page)
+    text = " ".join(document.text.split())
     assert "It was refused on" in text
     assert "128k context" in text
-    assert found.find("a", href=f"/settings/tools/{wiki.pk}/").text == "wiki"
-    failures = found.find("section", aria_labelledby="failures").find_all("tbody tr")
+    assert document.find("a", href=f"/settings/tools/{wiki.pk}/").text == "wiki"
+    failures = document.find("section", aria_labelledby="failures").find_all("tbody tr")
     rows = [[cell.text for cell in row.find_all("td")[1:]] for row in failures]
     assert sorted(rows) == [
         ["It refused its key.", "3"],
@@ -156,8 +158,8 @@ async def test_the_page_shows_models_tools_and_failures(
     ]
     assert "<img" not in page
     assert "/admin/" not in page
-    prices = [one.attributes["href"] for one in found.find_all("a[aria-label^=Price]")]
-    assert f"/limits/prices/new/?upstream={connected.pk}&model=one" in prices
+    prices = [anchor.attributes["href"] for anchor in document.find_all("a[aria-label^=Price]")]
+    assert f"/limits/prices/new/?upstream={saved_upstream.pk}&model=one" in prices
 
 
 def test_providers_are_put_in_order_and_recorded(desk: Client, team: Upstream) -> None:

@@ -38,7 +38,7 @@ def test_the_parts_of_a_column_are_stacked(measure: str) -> None:
     drawn = chart([DAY, figures()], [figures()] * 2, measure)
     full, empty = drawn.columns
     heights, estimated = DRAWN[measure]
-    assert [one.height for one in full.parts] == heights
+    assert [column_part.height for column_part in full.parts] == heights
     assert len(heights) == len(PARTS[measure])
     bottom = 100.0
     for part in full.parts:

@@ -10,7 +10,14 @@ from django.utils import timezone
 from chatapp.models import Conversation, Deletion, Message, Upstream, Usage, User
 from chatapp.upstream.wire.events import TokenUsage
 from chatapp.upstream.wire.reply import Ending
-from tests.support.stored import answered, asked, end, forked, reply_of, started_by
+from tests.support.stored import (
+    begin_turn,
+    build_reply,
+    end,
+    fork_conversation,
+    new_conversation,
+    store_turn,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -19,7 +26,7 @@ Provenance = Usage.Provenance
 
 @pytest.fixture
 def sky(alice: User) -> Conversation:
-    return started_by(alice)
+    return new_conversation(alice)
 
 
 def cost(
@@ -31,16 +38,16 @@ def cost(
     after: Message | None = None,
 ) -> Message:
     """Store a reply at this cost; without `after` it begins a new branch."""
-    _, reply = asked(conversation, upstream, "Why?", after)
-    end(reply, reply_of("So."), usage=Usage.counted(provenance, tokens))
+    _, reply = begin_turn(conversation, upstream, "Why?", after)
+    end(reply, build_reply("So."), usage=Usage.from_tokens(provenance, tokens))
     nano = None if dollars is None else round(dollars * 10**9)
     Usage.objects.filter(pk=reply.pk).update(cost=nano)
     return reply
 
 
-def summary_of(conversation: Conversation, upstream: Upstream, cost: int) -> Usage:
-    usage = Usage.counted(Provenance.REPORTED, TokenUsage(10, 1, 11))
-    usage.of_summary(uuid4(), conversation.pk, conversation.user_id, upstream, "m")
+def build_summary_usage(conversation: Conversation, upstream: Upstream, cost: int) -> Usage:
+    usage = Usage.from_tokens(Provenance.REPORTED, TokenUsage(10, 1, 11))
+    usage.charge_summary(uuid4(), conversation.pk, conversation.user_id, upstream, "m")
     usage.cost = cost
     return usage
 
@@ -52,14 +59,14 @@ def page_text(client: Client, conversation: Conversation) -> str:
 
 
 def test_all_branches_count_and_cached_and_reasoning_tokens_are_shown_as_parts(
-    alices: Client, sky: Conversation, connected: Upstream
+    alices: Client, sky: Conversation, saved_upstream: Upstream
 ) -> None:
     counts = TokenUsage(1200, 300, 1500, cached_tokens=1000, reasoning_tokens=250)
-    first = cost(sky, connected, counts, dollars=0.25)
-    cost(sky, connected, TokenUsage(34, 5, 39), dollars=0.5, after=first)
-    cost(sky, connected, TokenUsage(1000, 2000, 3000), dollars=1.0)
-    other = started_by(sky.user, "Sea")
-    cost(other, connected, TokenUsage(777, 777, 1554), dollars=7.0)
+    first = cost(sky, saved_upstream, counts, dollars=0.25)
+    cost(sky, saved_upstream, TokenUsage(34, 5, 39), dollars=0.5, after=first)
+    cost(sky, saved_upstream, TokenUsage(1000, 2000, 3000), dollars=1.0)
+    other = new_conversation(sky.user, "Sea")
+    cost(other, saved_upstream, TokenUsage(777, 777, 1554), dollars=7.0)
     Usage.book(
         [
             Usage(
@@ -70,7 +77,7 @@ def test_all_branches_count_and_cached_and_reasoning_tokens_are_shown_as_parts(
                 completion_tokens=3,
                 cost=10**8,
             ),
-            *(summary_of(sky, connected, cost) for cost in (10**8, 2 * 10**8)),
+            *(build_summary_usage(sky, saved_upstream, cost) for cost in (10**8, 2 * 10**8)),
         ]
     )
     page = page_text(alices, sky)
@@ -82,14 +89,14 @@ def test_all_branches_count_and_cached_and_reasoning_tokens_are_shown_as_parts(
 
 
 def test_estimated_and_unknown_usage_is_marked_as_such(
-    alices: Client, sky: Conversation, connected: Upstream
+    alices: Client, sky: Conversation, saved_upstream: Upstream
 ) -> None:
-    cost(sky, connected, None, Provenance.UNKNOWN)
+    cost(sky, saved_upstream, None, Provenance.UNKNOWN)
     page = page_text(alices, sky)
     assert "Tokens in Unknown Tokens out Unknown Cost Unknown" in page
-    cost(sky, connected, TokenUsage(10, 20, 30), dollars=0.5)
-    cost(sky, connected, TokenUsage(100, 200, 300), Provenance.ESTIMATED, dollars=0.25)
-    cost(sky, connected, TokenUsage(1, 2, 3))
+    cost(sky, saved_upstream, TokenUsage(10, 20, 30), dollars=0.5)
+    cost(sky, saved_upstream, TokenUsage(100, 200, 300), Provenance.ESTIMATED, dollars=0.25)
+    cost(sky, saved_upstream, TokenUsage(1, 2, 3))
     page = page_text(alices, sky)
     assert "Tokens in At least 111 Tokens out At least 222 Cost At least $0.75" in page
     assert "because the provider reported no usage: 300 tokens and $0.25 of the cost." in page
@@ -97,9 +104,9 @@ def test_estimated_and_unknown_usage_is_marked_as_such(
 
 
 def test_a_free_reply_is_not_shown_as_unknown(
-    alices: Client, sky: Conversation, connected: Upstream
+    alices: Client, sky: Conversation, saved_upstream: Upstream
 ) -> None:
-    cost(sky, connected, TokenUsage(10, 20, 30), dollars=0)
+    cost(sky, saved_upstream, TokenUsage(10, 20, 30), dollars=0)
     page = page_text(alices, sky)
     assert "Cost $0.00" in page
     assert "nknown" not in page
@@ -107,9 +114,9 @@ def test_a_free_reply_is_not_shown_as_unknown(
 
 
 def test_deleted_messages_count_until_they_are_purged(
-    alices: Client, sky: Conversation, connected: Upstream
+    alices: Client, sky: Conversation, saved_upstream: Upstream
 ) -> None:
-    reply = cost(sky, connected, TokenUsage(10, 20, 30))
+    reply = cost(sky, saved_upstream, TokenUsage(10, 20, 30))
     assert reply.parent_id
     Deletion(reply.parent_id).store(sky.user)
     assert "Tokens in 10" in page_text(alices, sky)
@@ -121,14 +128,14 @@ def test_deleted_messages_count_until_they_are_purged(
 
 
 def test_running_and_copied_replies_are_not_counted_here(
-    alices: Client, sky: Conversation, connected: Upstream
+    alices: Client, sky: Conversation, saved_upstream: Upstream
 ) -> None:
-    _, reply = answered(sky, connected, "Why?")
-    fork = forked(sky.user, reply.pk)
+    _, reply = store_turn(sky, saved_upstream, "Why?")
+    fork = fork_conversation(sky.user, reply.pk)
     page = page_text(alices, fork)
     assert "No usage yet." in page
     assert "Counted in the original chat: 1 reply copied into this fork." in page
-    asked(fork, connected, "And at night?", fork.messages.get(role="assistant"))
+    begin_turn(fork, saved_upstream, "And at night?", fork.messages.get(role="assistant"))
     assert "Not counted until finished: 1 reply." in page_text(alices, fork)
     page = page_text(alices, sky)
     assert "copied" not in page
@@ -136,23 +143,23 @@ def test_running_and_copied_replies_are_not_counted_here(
 
 
 def test_other_choices_of_a_response_are_not_counted_as_copies(
-    alices: Client, sky: Conversation, connected: Upstream
+    alices: Client, sky: Conversation, saved_upstream: Upstream
 ) -> None:
-    _, reply = asked(sky, connected, "Why?")
-    second = reply_of("Or so.")
+    _, reply = begin_turn(sky, saved_upstream, "Why?")
+    second = build_reply("Or so.")
     second.choice = 1
-    end(reply, reply_of("So."), others=(reply.other_choice(second, Ending.COMPLETE),))
+    end(reply, build_reply("So."), others=(reply.other_choice(second, Ending.COMPLETE),))
     page = page_text(alices, sky)
     assert "Replies 1 " in page
     assert "copied" not in page
 
 
 def test_only_the_owner_sees_it_and_nobody_sees_it_for_chats_in_the_trash(
-    alices: Client, bobs: Client, olives: Client, sky: Conversation, connected: Upstream
+    alices: Client, bobs: Client, olives: Client, sky: Conversation, saved_upstream: Upstream
 ) -> None:
-    answered(sky, connected, "Why?")
+    store_turn(sky, saved_upstream, "Why?")
     path = f"{sky.get_absolute_url()}usage/"
-    assert [one.get(path).status_code for one in (alices, bobs, olives)] == [200, 404, 404]
+    assert [client.get(path).status_code for client in (alices, bobs, olives)] == [200, 404, 404]
     assert Client().get(path).headers["location"].startswith("/accounts/login/")
     assert alices.get(f"/c/{uuid4()}/usage/").status_code == 404
     Conversation.objects.update(trashed_at=timezone.now())
@@ -160,13 +167,13 @@ def test_only_the_owner_sees_it_and_nobody_sees_it_for_chats_in_the_trash(
 
 
 def test_a_cost_without_fees_for_searches_is_at_least(
-    alices: Client, sky: Conversation, connected: Upstream
+    alices: Client, sky: Conversation, saved_upstream: Upstream
 ) -> None:
     searched = TokenUsage(10, 20, 30, extra_fees=2)
-    cost(sky, connected, searched, dollars=0.5)
+    cost(sky, saved_upstream, searched, dollars=0.5)
     page = page_text(alices, sky)
     assert "Cost At least $0.50" in page
     assert "leaves out the provider's fees for searches and tools in 1 reply." in page
     assert "unknown" not in page
-    cost(sky, connected, TokenUsage(1, 2, 3, extra_fees=1))
+    cost(sky, saved_upstream, TokenUsage(1, 2, 3, extra_fees=1))
     assert "for searches and tools in 1 reply." in page_text(alices, sky)  # its cost is unknown

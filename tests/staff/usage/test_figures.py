@@ -11,8 +11,8 @@ def figures(**sums: int) -> Figures:
 
 
 def test_waiting_time_and_speed_are_averages_over_the_replies_that_have_them() -> None:
-    known = figures(timed=4, first_token_ms=3000, written_tokens=90, written_ms=2000)
-    assert (known.first_token, known.speed) == (0.75, 45.0)
+    timed_figures = figures(timed=4, first_token_ms=3000, written_tokens=90, written_ms=2000)
+    assert (timed_figures.first_token, timed_figures.speed) == (0.75, 45.0)
     assert (figures().first_token, figures().speed) == (None, None)
 
 
@@ -46,7 +46,7 @@ def test_an_unknown_cost_is_not_zero() -> None:
     assert figures(cost=3, with_fees=1, booked=2).is_partial("cost")
     assert not figures(cost=3, with_fees=1, booked=2).is_partial("tokens")
     assert unknown.figure("cost") is None
-    assert unknown.of("cost") == 0
+    assert unknown.get_amount("cost") == 0
     assert figures(cost=3, unpriced=1, booked=2).figure("cost") == 3
     assert figures(booked=2).figure("cost") == 0
     assert figures(unknown=1, booked=1).figure("tokens") is None

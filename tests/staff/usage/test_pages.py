@@ -14,7 +14,7 @@ from chatapp.models import AuditEvent, Preset, Upstream, Usage, User
 from chatapp.models.library.sharing import Level
 from chatapp.staff.usage.periods import Period
 from chatapp.staff.usage.queries import UsageQuery, report
-from tests.support.allowed import priced
+from tests.support.allowed import store_price
 
 pytestmark = pytest.mark.django_db
 
@@ -27,7 +27,7 @@ def in_march(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chatapp.staff.usage.forms.now", lambda: NOW)
 
 
-def book(user: User | None, tokens: int, day: date = TODAY, **given: Any) -> None:
+def book(user: User | None, tokens: int, day: date = TODAY, **overrides: Any) -> None:
     """Book a reply with prompt tokens only."""
     fields = {
         "upstream_name": "Gateway",
@@ -38,7 +38,7 @@ def book(user: User | None, tokens: int, day: date = TODAY, **given: Any) -> Non
         "prompt_tokens": tokens,
     }
     booked_at = datetime(day.year, day.month, day.day, 12, tzinfo=UTC)
-    row = Usage(message_id=uuid4(), user=user, day=day, booked_at=booked_at, **fields | given)
+    row = Usage(message_id=uuid4(), user=user, day=day, booked_at=booked_at, **fields | overrides)
     Usage.book([row])
 
 
@@ -125,13 +125,13 @@ def test_a_period_ends_today_and_is_compared_with_the_previous_one(
     book(alice, 120, TODAY)
     book(alice, 100, outside)
     by_day = tokens(olives, f"/usage/?period={period}&by=day")
-    shown = "%Y-%m" if period == "year" else "%Y-%m-%d"
+    date_format = "%Y-%m" if period == "year" else "%Y-%m-%d"
     assert len(by_day) == count
-    assert next(iter(by_day)) == f"{first:{shown}}"
-    assert list(by_day)[-1] == f"{NOW:{shown}}"
+    assert next(iter(by_day)) == f"{first:{date_format}}"
+    assert list(by_day)[-1] == f"{NOW:{date_format}}"
     assert {day: count for day, count in by_day.items() if count} == {
-        f"{first:{shown}}": 30,
-        f"{NOW:{shown}}": 120,
+        f"{first:{date_format}}": 30,
+        f"{NOW:{date_format}}": 120,
     }
     assert "50% more than the " in page_text(olives, f"/usage/?period={period}")
 
@@ -213,9 +213,9 @@ def test_a_year_of_constant_usage_shows_no_change(
     for outside in (until + timedelta(days=1), period.before_begins - timedelta(days=1)):
         if outside < period.begins:
             book(None, 7000, outside)
-    found = report(UsageQuery(period, "day", "tokens"))
-    assert found.total["prompt_tokens"] == found.before["prompt_tokens"] == 300
-    assert found.total.people == found.before.people == 2
+    usage_report = report(UsageQuery(period, "day", "tokens"))
+    assert usage_report.total["prompt_tokens"] == usage_report.before["prompt_tokens"] == 300
+    assert usage_report.total.people == usage_report.before.people == 2
     own = report(UsageQuery(period, "day", "tokens", alice.pk))
     assert (own.before["prompt_tokens"], own.before.people) == (150, 1)
     page = page_text(olives, "/usage/?period=year")
@@ -244,15 +244,15 @@ def test_estimated_and_unknown_usage_is_shown_in_words_and_in_the_chart(
 
 
 def test_an_unknown_cost_is_a_dash_with_a_link_to_set_the_price(
-    olives: Client, alices: Client, alice: User, connected: Upstream
+    olives: Client, alices: Client, alice: User, saved_upstream: Upstream
 ) -> None:
-    name = connected.name
+    name = saved_upstream.name
     book(alice, 300, upstream_name=name, model="dear", cost=1_000_000_000)
     book(alice, 300, upstream_name=name, model="new")
     book(alice, 300, upstream_name=name, model="known since")
     book(alice, 300, upstream_name="Gone", model="gone")
     book(alice, 0, upstream_name=name, model="broken", provenance="unknown", prompt_tokens=None)
-    priced(connected, 1, 1, "known since")
+    store_price(saved_upstream, 1, 1, "known since")
     page = page_text(olives)
     assert "<small>at least</small>&#32;$1.00" in page
     assert "$0.00" not in page.partition("<table")[2]
@@ -260,7 +260,7 @@ def test_an_unknown_cost_is_a_dash_with_a_link_to_set_the_price(
         "The cost is unknown for 4 of 5 replies, titles and summaries. These models have no price:"
         in page
     )
-    link = f'<a href="/limits/prices/new/?upstream={connected.pk}&amp;model=new"'
+    link = f'<a href="/limits/prices/new/?upstream={saved_upstream.pk}&amp;model=new"'
     assert page.count(link) == page.count(">Set price<") == 2  # below the chart and in its row
     own = page_text(alices, "/usage/me/")
     assert "An administrator can set prices." in own

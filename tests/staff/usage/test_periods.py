@@ -28,8 +28,8 @@ def test_a_period_is_compared_with_one_that_is_as_long(
 
 
 def test_months_and_days_are_named_as_people_write_them() -> None:
-    assert Period.of_days(7, TODAY).name_of(date(2026, 3, 4)) == "4 Mar 2026"
-    assert Period.of_year(TODAY).name_of(date(2026, 3, 1)) == "Mar 2026"
+    assert Period.of_days(7, TODAY).format_day(date(2026, 3, 4)) == "4 Mar 2026"
+    assert Period.of_year(TODAY).format_day(date(2026, 3, 1)) == "Mar 2026"
 
 
 @pytest.mark.parametrize(

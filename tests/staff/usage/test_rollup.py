@@ -19,30 +19,34 @@ from pytest_django import Settings
 from chatapp.models import DailyUsage, Message, MonthlyUsage, Upstream, Usage, User
 from chatapp.models.billing import rollup
 from chatapp.models.billing.daily_usage import SUMS
-from chatapp.models.platform.calendar import day_of
+from chatapp.models.platform.calendar import get_day
 from chatapp.upstream.wire.events import TokenUsage
 from chatapp.upstream.wire.reply import Ending
 from tests.models.conversations.test_ledger import BOOKED_BY_AN_OLD_PROCESS
-from tests.models.conversations.test_ledger import stored as stored_by_an_old_process
+from tests.models.conversations.test_ledger import (
+    build_insert_statements as stored_by_an_old_process,
+)
 from tests.support.live import Site, execute, run
-from tests.support.profile import scaled
-from tests.support.stored import MODEL, asked, end, reply_of, started_by
+from tests.support.profile import choose_size
+from tests.support.stored import MODEL, begin_turn, build_reply, end, new_conversation
 
 pytestmark = pytest.mark.django_db
 
 PEOPLE = ("alice", "bob", "carol")
 
 
-def added_up(
+def sum_in_python(
     rows: Iterable[Usage], is_monthly: bool = False
 ) -> dict[tuple[object, ...], Counter[str]]:
     """Add the ledger's rows up in Python, independently of the database's triggers."""
-    found: dict[tuple[object, ...], Counter[str]] = {}
+    sums_by_key: dict[tuple[object, ...], Counter[str]] = {}
     for row in rows:
         if row.day is None:
             continue
         day = row.day.replace(day=1) if is_monthly else row.day
-        sums = found.setdefault((day, row.user_id or 0, row.upstream_name, row.model), Counter())
+        sums = sums_by_key.setdefault(
+            (day, row.user_id or 0, row.upstream_name, row.model), Counter()
+        )
         prompt, completion = row.prompt_tokens or 0, row.completion_tokens or 0
         is_estimated = row.provenance == "estimated"
         has_speed = None not in (row.first_token_ms, row.duration_ms, row.completion_tokens)
@@ -70,18 +74,18 @@ def added_up(
             timed=row.first_token_ms is not None,
             first_token_ms=row.first_token_ms or 0,
         )
-    return found
+    return sums_by_key
 
 
 def expect_sums_match() -> None:
     for table, is_monthly in ((DailyUsage, False), (MonthlyUsage, True)):
-        kept = {
-            (one.day, one.person, one.upstream_name, one.model): Counter(
-                {name: getattr(one, name) for name in SUMS}
+        stored_sums = {
+            (row.day, row.person, row.upstream_name, row.model): Counter(
+                {name: getattr(row, name) for name in SUMS}
             )
-            for one in table.objects.all()
+            for row in table.objects.all()
         }
-        assert kept == added_up(Usage.objects.all(), is_monthly)
+        assert stored_sums == sum_in_python(Usage.objects.all(), is_monthly)
     assert rollup.differences() == []
 
 
@@ -110,7 +114,7 @@ class Booking:
             upstream_name=self.gateway,
             model=self.model,
             booked_at=moment,
-            day=day_of(moment),
+            day=get_day(moment),
             kind=self.kind,
             provenance=self.provenance,
             ending=self.ending if self.kind != "title" else "",
@@ -150,7 +154,7 @@ class Walk:
     people: dict[str, int]
     gateways: dict[str, int]
 
-    def take(self, steps: Sequence[Step]) -> None:
+    def run_steps(self, steps: Sequence[Step]) -> None:
         try:
             for step in steps:
                 with transaction.atomic():
@@ -163,7 +167,7 @@ class Walk:
         if len(bookings) == 1:
             messages = [self.own(bookings[0].message)]
         pairs = zip(bookings, messages, strict=True)
-        Usage.book(one.row(message, self.people, self.gateways) for one, message in pairs)
+        Usage.book(booking.row(message, self.people, self.gateways) for booking, message in pairs)
 
     def lose(self, what: str, name: str) -> None:
         if what == "erase":
@@ -180,7 +184,7 @@ class Walk:
 @pytest.mark.django_db(transaction=True)
 @given(st.lists(st.lists(steps, max_size=6), min_size=1, max_size=3))
 @settings(
-    max_examples=scaled(8, 50),
+    max_examples=choose_size(8, 50),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_the_sums_match_while_threads_book_delete_and_erase(
@@ -196,7 +200,7 @@ def test_the_sums_match_while_threads_book_delete_and_erase(
 
     with ThreadPoolExecutor(3) as pool:
         walks = [Walk(number, people, gateways) for number in range(len(threads))]
-        list(pool.map(Walk.take, walks, threads))
+        list(pool.map(Walk.run_steps, walks, threads))
     expect_sums_match()
 
 
@@ -205,12 +209,12 @@ def test_the_sums_match_while_threads_book_delete_and_erase(
 
 @pytest.fixture
 def reply(alice: User, gateway: Upstream) -> Message:
-    _, reply = asked(started_by(alice), gateway, "Why?")
+    _, reply = begin_turn(new_conversation(alice), gateway, "Why?")
     reply.time_to_first_token, reply.duration = 0.25, 2.25
     end(
         reply,
-        reply_of("So."),
-        usage=Usage.counted(Usage.Provenance.REPORTED, TokenUsage(12, 18, 30)),
+        build_reply("So."),
+        usage=Usage.from_tokens(Usage.Provenance.REPORTED, TokenUsage(12, 18, 30)),
     )
     return reply
 
@@ -230,17 +234,17 @@ def test_a_reply_counts_with_its_ending_waiting_time_and_speed(reply: Message, a
 
 
 def test_a_reply_in_one_piece_has_no_speed(alice: User, gateway: Upstream) -> None:
-    _, reply = asked(started_by(alice), gateway, "Why?")
+    _, reply = begin_turn(new_conversation(alice), gateway, "Why?")
     reply.time_to_first_token, reply.duration = 2.0, 2.04
-    counted = Usage.counted(Usage.Provenance.REPORTED, TokenUsage(12, 5000, 5012))
-    end(reply, reply_of("So."), usage=counted)
+    counted = Usage.from_tokens(Usage.Provenance.REPORTED, TokenUsage(12, 5000, 5012))
+    end(reply, build_reply("So."), usage=counted)
     row = DailyUsage.objects.get()
     assert (row.timed, row.first_token_ms, row.written_tokens, row.written_ms) == (1, 2000, 0, 0)
     expect_sums_match()
 
 
 def test_a_reply_orphaned_by_its_process_counts_as_failed(alice: User, gateway: Upstream) -> None:
-    asked(started_by(alice), gateway, "Why?")
+    begin_turn(new_conversation(alice), gateway, "Why?")
     assert Message.objects.interrupt_orphans() == 1
     row = DailyUsage.objects.get()
     assert (row.failed, row.replies, row.estimated_tokens > 0) == (1, 1, True)
@@ -249,13 +253,13 @@ def test_a_reply_orphaned_by_its_process_counts_as_failed(alice: User, gateway: 
 
 def test_the_usage_of_an_erased_person_is_kept_without_them(reply: Message, alice: User) -> None:
     alice.delete()
-    assert [(one.person, one.replies) for one in DailyUsage.objects.all()] == [(0, 1)]
+    assert [(row.person, row.replies) for row in DailyUsage.objects.all()] == [(0, 1)]
     expect_sums_match()
 
 
 def test_days_are_in_the_installations_time_zone(settings: Settings) -> None:
     settings.CHATAPP_TIME_ZONE = "Pacific/Auckland"
-    assert day_of(datetime(2026, 1, 31, 23, tzinfo=UTC)) == date(2026, 2, 1)
+    assert get_day(datetime(2026, 1, 31, 23, tzinfo=UTC)) == date(2026, 2, 1)
 
 
 # The commands
@@ -291,7 +295,7 @@ def test_verify_asks_for_a_rebuild_after_a_change_of_time_zone(
     reply: Message, settings: Settings
 ) -> None:
     moment = datetime(2026, 1, 31, 23, tzinfo=UTC)
-    Usage.objects.update(booked_at=moment, day=day_of(moment))
+    Usage.objects.update(booked_at=moment, day=get_day(moment))
     settings.CHATAPP_TIME_ZONE = "Europe/Berlin"
     with pytest.raises(CommandError, match=r"1 row of the ledger .*another time zone"):
         usage_command("verify")
@@ -309,7 +313,7 @@ from chatapp.models.billing import rollup
 while ledger.complete():
     pass
 rows = DailyUsage.objects.values_list("person", "upstream_name", "replies", "complete")
-print(json.dumps([rollup.differences(), rollup.misdated(), [list(one) for one in rows]]))
+print(json.dumps([rollup.differences(), rollup.count_misdated(), [list(one) for one in rows]]))
 """
 
 
@@ -327,12 +331,12 @@ def test_migrating_rebuilds_sums_that_an_older_version_computed_differently(repl
 
 @pytest.mark.thorough
 def test_earlier_bookings_and_those_of_old_processes_enter_the_sums(site: Site) -> None:
-    environment = site.nothing()
+    environment = site.missing_installation()
     run(environment, "manage.py", "migrate", "--verbosity", "0", "chatapp", "0021")
     execute(environment, *stored_by_an_old_process(1, 1, 2), BOOKED_BY_AN_OLD_PROCESS.format(1, 10))
     run(environment, "manage.py", "migrate", "--verbosity", "0")
     assert json.loads(run(environment, "-c", SUMMED).stdout)[2] == [[1, "Gateway 1", 1, 1]]
-    execute(environment, *(BOOKED_BY_AN_OLD_PROCESS.format(one, 20) for one in (1, 2)))
+    execute(environment, *(BOOKED_BY_AN_OLD_PROCESS.format(number, 20) for number in (1, 2)))
     assert json.loads(run(environment, "-c", SUMMED).stdout) == [[], 0, [[1, "Gateway 1", 2, 2]]]
     run(environment, "manage.py", "migrate", "--verbosity", "0", "chatapp", "0021")
     execute(environment, BOOKED_BY_AN_OLD_PROCESS.format(2, 30))

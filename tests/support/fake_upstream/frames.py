@@ -1,4 +1,4 @@
-"""What an upstream writes, a server-sent event at a time, in the opentoken dialect."""
+"""Frames that an upstream writes, a server-sent event at a time, in the opentoken dialect."""
 
 import json
 from collections.abc import Iterable
@@ -74,6 +74,6 @@ def answer(text: str = "Packets in flight") -> list[Step]:
     return [role(), *words, finish(), usage(), done()]
 
 
-def paced(frames: Iterable[bytes], seconds: float) -> list[Step]:
-    """The frames with a delay before each."""
+def delay_frames(frames: Iterable[bytes], seconds: float) -> list[Step]:
+    """Return the frames with a delay before each."""
     return [step for data in frames for step in (Delay(seconds), data)]

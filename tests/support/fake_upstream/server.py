@@ -24,7 +24,7 @@ from tests.support.fake_upstream.steps import (
     Script,
     Stall,
     Step,
-    answered,
+    build_response,
 )
 from tests.support.listening import stop_listening
 
@@ -142,11 +142,11 @@ class FakeUpstream:
 
     def fail(self, status: int, body: object, headers: dict[str, str] | None = None) -> None:
         """Queue an error response; a body that is no text is sent as JSON."""
-        self.respond(answered(status, body, headers))
+        self.respond(build_response(status, body, headers))
 
     def fail_models(self, status: int, body: object) -> None:
         """Let every `GET /models` fail from now on."""
-        self.models_failure = answered(status, body)
+        self.models_failure = build_response(status, body)
 
     def wait_for_request(self, timeout: float = WAIT_SECONDS) -> Request:
         """Wait for the next chat completion request; each is returned once, in order."""
@@ -165,16 +165,16 @@ class FakeUpstream:
 
     # What its connections tell it
 
-    def opened(self, connection: "_Connection") -> int:
-        """Returns the connection's number."""
+    def add_connection(self, connection: "_Connection") -> int:
+        """Add the connection and return its number."""
         self._connections.add(connection)
         return next(self._numbers)
 
-    def lost(self, connection: "_Connection") -> None:
+    def remove_connection(self, connection: "_Connection") -> None:
         self._connections.discard(connection)
 
-    def take(self, request: Request) -> Script:
-        """Writes the request down, and says what to answer."""
+    def record_request(self, request: Request) -> Script:
+        """Record the request and return the script that answers it."""
         script = self._script_for(request)
         self.requests.append(request)
         if request.method == "POST":
@@ -199,9 +199,9 @@ class FakeUpstream:
     def _script_for(self, request: Request) -> Script:
         path = request.path.partition("?")[0]
         if (request.method, path) == ("GET", "/v1/models"):
-            return self.models_failure or answered(200, self._models_after(request.path))
+            return self.models_failure or build_response(200, self._models_after(request.path))
         if (request.method, path) != ("POST", "/v1/chat/completions"):
-            return answered(404, {"error": {"message": f"no such path: {path}"}})
+            return build_response(404, {"error": {"message": f"no such path: {path}"}})
         try:
             return self._scripts.get_nowait()
         except queue.Empty:
@@ -233,11 +233,11 @@ class _Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
-        self._number = self._server.opened(self)
+        self._number = self._server.add_connection(self)
 
     def data_received(self, data: bytes) -> None:
         self._received += data
-        head, end, rest = bytes(self._received).partition(b"\r\n\r\n")
+        head, end, payload = bytes(self._received).partition(b"\r\n\r\n")
         if not end:
             return
         first, *lines = head.decode("latin-1").split("\r\n")
@@ -245,11 +245,11 @@ class _Connection(asyncio.Protocol):
             name.lower(): value.strip() for name, _, value in (s.partition(":") for s in lines)
         }
         length = int(headers.get("content-length", 0))
-        if len(rest) < length:
+        if len(payload) < length:
             return
-        self._received = bytearray(rest[length:])
+        self._received = bytearray(payload[length:])
         method, path, _ = first.split(" ")
-        raw = rest[:length]
+        raw = payload[:length]
         body = json.loads(raw) if length else None
         self._answer(Request(method, path, headers, body, time.monotonic(), self._number, raw))
 
@@ -258,7 +258,7 @@ class _Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._record_close(was_reset=exc is not None)
-        self._server.lost(self)
+        self._server.remove_connection(self)
         self.lost.set_result(None)
         self.resume_writing()
         if self._task:
@@ -279,7 +279,7 @@ class _Connection(asyncio.Protocol):
 
     def _answer(self, request: Request) -> None:
         self._request = request
-        self._task = asyncio.create_task(self._run(self._server.take(request)))
+        self._task = asyncio.create_task(self._run(self._server.record_request(request)))
 
     async def _run(self, script: Script) -> None:
         self.transport.write(script.head())

@@ -19,7 +19,7 @@ class Pause:
             self._released.set_result(None)
 
     async def wait(self) -> None:
-        """What the upstream does when it comes to this step."""
+        """Wait for `release`: the upstream calls this when it comes to this step."""
         self.reached.set()
         await asyncio.shield(asyncio.wrap_future(self._released))
 
@@ -63,8 +63,8 @@ class Script:
         return f"HTTP/1.1 {self.status} Scripted\r\n{''.join(lines)}\r\n".encode()
 
 
-def answered(status: int, body: object, headers: dict[str, str] | None = None) -> Script:
-    """A response that is no stream; a body that is no text is sent as JSON."""
+def build_response(status: int, body: object, headers: dict[str, str] | None = None) -> Script:
+    """Return a response that is no stream; a body that is no text is sent as JSON."""
     if isinstance(body, str):
         kind = "text/html; charset=utf-8" if body.lstrip().startswith("<") else "text/plain"
         content = body.encode()

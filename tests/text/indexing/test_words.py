@@ -7,7 +7,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from chatapp.text.indexing import Phrase, Term, entries, fold, name_marks, pieces, quoted, terms
+from chatapp.text.indexing import (
+    Phrase,
+    Term,
+    entries,
+    fold,
+    name_marks,
+    parse_quoted_phrase,
+    pieces,
+    terms,
+)
 from chatapp.text.indexing.words import MAX_LENGTH, PAIRS, WORDS_OF_A_PART
 from tests.search.texts import FOUND, TEXTS
 
@@ -40,47 +49,53 @@ from tests.search.texts import FOUND, TEXTS
     ],
 )
 def test_a_text_has_these_words(text: str, expected: str, others: str) -> None:
-    found = list(pieces(text))
-    assert " ".join(word for piece in found for word in piece.words) == expected
-    assert " ".join(word for piece in found for word in piece.others) == others
+    text_pieces = list(pieces(text))
+    assert " ".join(word for piece in text_pieces for word in piece.words) == expected
+    assert " ".join(word for piece in text_pieces for word in piece.others) == others
     assert list(entries(text)) == [[*expected.split(), *others.split()]]
 
 
 def has(entry: list[str], phrase: Phrase) -> bool:
     *before, last = phrase.words
     for start in range(len(entry) - len(before)):
-        found = entry[start : start + len(phrase.words)]
-        ends = found[-1].startswith(last) if phrase.is_prefix else found[-1] == last
-        if found[:-1] == before and ends:
+        window = entry[start : start + len(phrase.words)]
+        ends = window[-1].startswith(last) if phrase.is_prefix else window[-1] == last
+        if window[:-1] == before and ends:
             return True
     return False
 
 
-def finds(wanted: list[Term], entry: list[str]) -> bool:
-    return all(any(has(entry, option) for option in term.options) for term in wanted)
+def finds(query_terms: list[Term], entry: list[str]) -> bool:
+    return all(any(has(entry, option) for option in term.options) for term in query_terms)
 
 
-def typed(query: str) -> list[Term]:
-    phrase = quoted(query.strip('"')) if query.startswith('"') else None
+def parse_query(query: str) -> list[Term]:
+    phrase = parse_quoted_phrase(query.strip('"')) if query.startswith('"') else None
     return [phrase] if phrase else terms(query)
 
 
 @pytest.mark.parametrize(("query", "expected"), FOUND)
 def test_queries_find_the_expected_texts(query: str, expected: set[str]) -> None:
-    wanted = typed(query)
-    assert wanted
-    found = {name: next(entries(text)) for name, text in TEXTS.items()}
-    assert {name for name, entry in found.items() if finds(wanted, entry)} == expected
+    query_terms = parse_query(query)
+    assert query_terms
+    entries_by_name = {name: next(entries(text)) for name, text in TEXTS.items()}
+    assert {
+        name for name, entry in entries_by_name.items() if finds(query_terms, entry)
+    } == expected
 
 
 @given(st.text(max_size=400))
 @example("_Ö")
 def test_the_words_of_any_text_are_bounded_and_contain_no_syntax(text: str) -> None:
-    [found] = entries(text)
-    assert len(found) <= 2 * len(unicodedata.normalize("NFKD", text))
-    for word in found:
+    [entry] = entries(text)
+    assert len(entry) <= 2 * len(unicodedata.normalize("NFKD", text))
+    for word in entry:
         assert 0 < len(word) <= MAX_LENGTH
-        assert not [one for one in word if one.isspace() or (one.isascii() and not one.isalnum())]
+        assert not [
+            character
+            for character in word
+            if character.isspace() or (character.isascii() and not character.isalnum())
+        ]
         word.encode()
 
 
@@ -88,13 +103,13 @@ def test_the_words_of_any_text_are_bounded_and_contain_no_syntax(text: str) -> N
 def test_any_text_is_found_by_itself(text: str) -> None:
     [entry] = entries(text)
     assert finds(terms(text), entry)
-    whole = quoted(text)
+    whole = parse_quoted_phrase(text)
     assert whole is None or finds([whole], entry)
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
-def test_a_text_is_folded_character_by_character(one: str, other: str) -> None:
-    parts = [part for part in (one, other) if not part.isascii()]
+def test_a_text_is_folded_character_by_character(text: str, other: str) -> None:
+    parts = [part for part in (text, other) if not part.isascii()]
     for first, second in pairwise([*parts, *parts]):
         assert fold(first + second) == fold(first) + fold(second)
 
@@ -102,9 +117,9 @@ def test_a_text_is_folded_character_by_character(one: str, other: str) -> None:
 def test_very_long_texts_take_linear_time() -> None:
     """Check joined names and runs without spaces of great length."""
     for text in ("a." * 50_000, "a_" * 50_000, "aB" * 50_000, "x" * 100_000, "東" * 100_000):
-        found = list(entries(text))
-        assert sum(len(word) for entry in found for word in entry) <= 6 * len(text)
-        assert max(map(len, found)) <= 2 * (WORDS_OF_A_PART + PAIRS)
+        text_entries = list(entries(text))
+        assert sum(len(word) for entry in text_entries for word in entry) <= 6 * len(text)
+        assert max(map(len, text_entries)) <= 2 * (WORDS_OF_A_PART + PAIRS)
 
 
 def test_a_long_text_is_found_by_its_last_word() -> None:

@@ -22,7 +22,7 @@ NO_KEY = {"error": {"message": "wrong key"}}
 REFUSED = "stream_options is not supported"
 
 
-def recorded(name: str) -> bytes:
+def read_recording(name: str) -> bytes:
     return (RECORDINGS / f"{name}.sse").read_bytes()
 
 

@@ -4,18 +4,18 @@ import gzip
 
 import pytest
 
-from chatapp.upstream.check.answers import answer_of, form_of
+from chatapp.upstream.check.answers import describe_form, read_answer
 from chatapp.upstream.recordings import Read, Recording
-from tests.upstream.check import recorded
+from tests.upstream.check import read_recording
 
 
 def test_a_compressed_recording_is_read() -> None:
-    packed = gzip.compress(recorded("aigateway"))
+    packed = gzip.compress(read_recording("aigateway"))
     reads = (Read(0.1, packed[:40]), Read(0.2, packed[40:]))
     recording = Recording("auto", "m", reads, headers={"content-encoding": "gzip"})
-    assert answer_of(recording, "").reply.answer == "Hello there"
+    assert read_answer(recording, "").reply.answer == "Hello there"
     other = Recording("auto", "m", reads, headers={"content-encoding": "br"})
-    error = answer_of(other, "").reply.error
+    error = read_answer(other, "").reply.error
     assert error
     assert "compressed with br" in error.message
 
@@ -33,4 +33,4 @@ def test_a_compressed_recording_is_read() -> None:
     ],
 )
 def test_the_form_of_an_error_is_described(body: bytes, form: str) -> None:
-    assert form_of(body) == form
+    assert describe_form(body) == form

@@ -23,7 +23,7 @@ from tests.support.fake_upstream import (
 )
 from tests.support.live import free_port
 from tests.support.program import WAIT_SECONDS
-from tests.upstream.check import KEY, PLAIN, REFUSED, recorded, report_on, serve
+from tests.upstream.check import KEY, PLAIN, REFUSED, read_recording, report_on, serve
 
 
 @pytest.mark.parametrize(
@@ -38,25 +38,25 @@ from tests.upstream.check import KEY, PLAIN, REFUSED, recorded, report_on, serve
 async def test_a_good_gateway_of_each_dialect_is_recognised(
     upstream: FakeUpstream, dialect: str, greeted: str, usage_found: str, reasoning: str
 ) -> None:
-    serve(upstream, (recorded(dialect),), (recorded(greeted),) if greeted else PLAIN)
+    serve(upstream, (read_recording(dialect),), (read_recording(greeted),) if greeted else PLAIN)
     report, rows = await report_on(upstream)
     assert report.can_serve
-    assert rows["Models"].found == f"1: {MODEL}"
-    assert rows["Usage"].found == usage_found
-    assert rows["Reasoning"].found.startswith(reasoning)
-    assert rows["Dialect"].found.startswith(dialect)
-    assert "[DONE]" in rows["Stream"].found
-    assert rows["Tools"].found == "calls get_weather, finish_reason tool_calls"
+    assert rows["Models"].finding == f"1: {MODEL}"
+    assert rows["Usage"].finding == usage_found
+    assert rows["Reasoning"].finding.startswith(reasoning)
+    assert rows["Dialect"].finding.startswith(dialect)
+    assert "[DONE]" in rows["Stream"].finding
+    assert rows["Tools"].finding == "calls get_weather, finish_reason tool_calls"
     form = '404, {"error": {"message", "type", "code"}}: no such model'
-    assert rows["Wrong model"].found == form
-    assert rows["Wrong key"].found == '401, {"error": {"message"}}: wrong key'
-    assert rows["Closing"].found.startswith("not visible from here")
+    assert rows["Wrong model"].finding == form
+    assert rows["Wrong key"].finding == '401, {"error": {"message"}}: wrong key'
+    assert rows["Closing"].finding.startswith("not visible from here")
     notes = [row.what for row in report.results if row.status is not Status.OK]
     assert notes == ["Buffering", "Closing"]
 
 
 @pytest.mark.parametrize(
-    ("without", "offered", "found", "status"),
+    ("without", "offered", "finding", "status"),
     [
         (usage(8), usage(71), "63 tokens per request: 71 with it, 8 without", Status.OK),
         (usage(38), usage(376), "338 tokens per request: 376 with it, 38 without", Status.NOTE),
@@ -64,13 +64,13 @@ async def test_a_good_gateway_of_each_dialect_is_recognised(
     ],
 )
 async def test_the_cost_of_the_clock_is_measured_with_and_without_it(
-    upstream: FakeUpstream, without: bytes, offered: bytes, found: str, status: Status
+    upstream: FakeUpstream, without: bytes, offered: bytes, finding: str, status: Status
 ) -> None:
     serve(upstream, tuple(answer()))
     for reported in (without, offered):
         upstream.script(delta("Hi"), finish(), reported, done())
     _, rows = await report_on(upstream)
-    assert rows["Clock"].found.endswith(found)
+    assert rows["Clock"].finding.endswith(finding)
     assert rows["Clock"].status is status
 
 
@@ -100,16 +100,16 @@ async def test_the_demo_passes_a_check(demo_url: str) -> None:  # noqa: F811
     report = await check(Endpoint(f"{demo_url}/v1", DEMO_KEY))
     rows = {row.what: row for row in report.results}
     assert report.can_serve
-    assert rows["Dialect"].found.startswith("opentoken")
-    assert rows["Wrong key"].found.startswith('401, {"error": {"message"')
+    assert rows["Dialect"].finding.startswith("opentoken")
+    assert rows["Wrong key"].finding.startswith('401, {"error": {"message"')
 
 
 async def test_missing_usage_is_a_note(upstream: FakeUpstream) -> None:
     serve(upstream, PLAIN)
     report, rows = await report_on(upstream)
     assert report.can_serve
-    assert (rows["Usage"].found, rows["Usage"].status) == ("never", Status.NOTE)
-    assert rows["Dialect"].found == "auto (Automatic)"
+    assert (rows["Usage"].finding, rows["Usage"].status) == ("never", Status.NOTE)
+    assert rows["Dialect"].finding == "auto (Automatic)"
 
 
 async def test_a_configured_dialect_that_never_requests_usage_is_a_problem(
@@ -129,7 +129,7 @@ async def test_a_gateway_that_rejects_stream_options_is_asked_without_them(
     serve(upstream, PLAIN)
     report, rows = await report_on(upstream)
     assert report.can_serve
-    assert "rejects stream_options" in rows["Usage"].found
+    assert "rejects stream_options" in rows["Usage"].finding
     assert ["stream_options" in request.body for request in upstream.chat_requests] == [
         True,
         *[False] * 8,
@@ -155,14 +155,14 @@ async def test_a_buffering_gateway_is_reported(
     serve(upstream, (b"".join(delta(f"{n} ") for n in range(20)) + finish() + done(),))
     report, rows = await report_on(upstream)
     assert report.can_serve
-    assert rows["Buffering"].found == "20 of 20 chunks came in bursts after silence"
+    assert rows["Buffering"].finding == "20 of 20 chunks came in bursts after silence"
     assert "proxy_buffering" in rows["Buffering"].remedy
 
 
 async def test_think_tags_are_recognised(upstream: FakeUpstream) -> None:
-    serve(upstream, (recorded("ollama"),))
+    serve(upstream, (read_recording("ollama"),))
     _, rows = await report_on(upstream)
-    assert rows["Reasoning"].found == "in think tags inside the content"
+    assert rows["Reasoning"].finding == "in think tags inside the content"
 
 
 async def test_rejected_tools_are_a_note(upstream: FakeUpstream) -> None:
@@ -171,14 +171,14 @@ async def test_rejected_tools_are_a_note(upstream: FakeUpstream) -> None:
     report, rows = await report_on(upstream)
     assert report.can_serve
     assert rows["Tools"].status is Status.NOTE
-    assert "rejects a request with tools (400 tools are not supported)" in rows["Tools"].found
+    assert "rejects a request with tools (400 tools are not supported)" in rows["Tools"].finding
 
 
 async def test_a_gateway_that_accepts_any_key_is_reported(upstream: FakeUpstream) -> None:
     report, rows = await report_on(upstream)
     assert report.can_serve
-    assert rows["Wrong key"].found == "accepts any key"
-    assert rows["Wrong model"].found == "answers under any name"
+    assert rows["Wrong key"].finding == "accepts any key"
+    assert rows["Wrong model"].finding == "answers under any name"
     assert rows["Tools"].status is Status.NOTE
 
 
@@ -218,11 +218,11 @@ async def test_without_a_model_list_a_model_must_be_given(upstream: FakeUpstream
     report, rows = await report_on(upstream)
     assert "usually ends in /v1. If the server has no list, name a model" in report.why_not
     assert report.failed_with is ErrorKind.NOT_FOUND
-    assert rows["Models"].found == "no list (404 no such path)"
+    assert rows["Models"].finding == "no list (404 no such path)"
     serve(upstream, PLAIN)
     report, rows = await report_on(upstream, "some-model")
     assert report.can_serve
-    assert rows["Model"].found.startswith("asked some-model")
+    assert rows["Model"].finding.startswith("asked some-model")
 
 
 @pytest.mark.parametrize(
@@ -246,7 +246,7 @@ async def test_a_stream_with_another_content_type_is_recognised(upstream: FakeUp
     upstream.script(*answer(), headers=headers)
     report, rows = await report_on(upstream)
     assert report.can_serve
-    assert rows["Stream"].found == 'ends with finish_reason "stop" and [DONE]'
+    assert rows["Stream"].finding == 'ends with finish_reason "stop" and [DONE]'
 
 
 async def test_an_empty_reply_is_a_problem(upstream: FakeUpstream) -> None:
@@ -260,7 +260,7 @@ async def test_an_answer_that_is_not_streamed_works_with_a_warning(upstream: Fak
     upstream.fail(200, {"choices": [{"message": message, "finish_reason": "stop"}]})
     report, rows = await report_on(upstream)
     assert report.can_serve
-    assert (rows["Stream"].found, rows["Stream"].status) == (
+    assert (rows["Stream"].finding, rows["Stream"].status) == (
         "one JSON answer, no stream",
         Status.WARNING,
     )
@@ -274,11 +274,11 @@ async def test_a_gateway_that_stalls_runs_out_of_time(
     limits: list[asyncio.Timeout] = []
     timeout = asyncio.timeout
 
-    def kept(seconds: float) -> asyncio.Timeout:
+    def record_timeout(seconds: float) -> asyncio.Timeout:
         limits.append(timeout(seconds))
         return limits[-1]
 
-    monkeypatch.setattr(asyncio, "timeout", kept)
+    monkeypatch.setattr(asyncio, "timeout", record_timeout)
     stall = Pause()
     for _ in range(answered):
         upstream.script(*answer())
@@ -287,7 +287,7 @@ async def test_a_gateway_that_stalls_runs_out_of_time(
     assert await asyncio.to_thread(stall.reached.wait, WAIT_SECONDS)
     limits[0].reschedule(asyncio.get_running_loop().time())
     report = await checking
-    assert report.results[-1].found == "ended after 60 seconds"
+    assert report.results[-1].finding == "ended after 60 seconds"
     assert report.can_serve is bool(answered)
     assert ("did not finish a short reply" in report.why_not) is not report.can_serve
 
@@ -299,7 +299,7 @@ async def test_control_characters_and_the_key_are_removed_from_a_gateways_texts(
     serve(upstream, PLAIN)
     lines: list[str] = []
     report = await check(Endpoint(upstream.base_url, KEY), progress=lines.append)
-    shown = report.as_text() + "".join(lines)
-    assert "\ufffd[2J***" in shown
-    assert not {"\x1b", "\u202e", KEY} & {*shown, *shown.split()}
-    assert KEY not in shown
+    output = report.as_text() + "".join(lines)
+    assert "\ufffd[2J***" in output
+    assert not {"\x1b", "\u202e", KEY} & {*output, *output.split()}
+    assert KEY not in output

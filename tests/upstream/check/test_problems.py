@@ -4,7 +4,7 @@ import pytest
 
 from chatapp.checks.results import Status
 from chatapp.upstream.check.answers import failed_answer
-from chatapp.upstream.check.problems import problem_of, problem_of_error
+from chatapp.upstream.check.problems import find_problem, problem_of_error
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
 
 
@@ -12,12 +12,12 @@ from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
 def test_every_kind_of_error_has_a_description_and_advice(kind: ErrorKind) -> None:
     problem = problem_of_error(UpstreamError(kind, "Oh. No.", status=500, code="odd"), "Fake")
     assert (problem.what, problem.status) == ("Fake", Status.FAILED)
-    assert problem.found.startswith("It ")
-    assert not problem.found.endswith(".")
+    assert problem.finding.startswith("It ")
+    assert not problem.finding.endswith(".")
     assert problem.remedy.endswith(".")
     assert problem.quote == ("odd" if kind is ErrorKind.FINISH_REASON else "500 Oh. No.")
 
 
 def test_a_failed_answer_gives_the_problem_of_its_error() -> None:
     error = UpstreamError(ErrorKind.UNAUTHORIZED, "wrong key", status=401)
-    assert problem_of(failed_answer(error)) == problem_of_error(error)
+    assert find_problem(failed_answer(error)) == problem_of_error(error)

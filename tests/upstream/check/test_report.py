@@ -41,6 +41,6 @@ def test_problems_are_joined_as_sentences() -> None:
 
 def test_the_key_and_control_characters_are_removed() -> None:
     hostile = failed("Upstream", "It said sk-secret", "Ask \x1b[2J.", "sk-secret\u202e")
-    shown = visible_result(hostile, "sk-secret")
-    assert "sk-secret" not in str(shown)
-    assert (shown.remedy, shown.quote[-1]) == ("Ask \ufffd[2J.", "\ufffd")
+    visible = visible_result(hostile, "sk-secret")
+    assert "sk-secret" not in str(visible)
+    assert (visible.remedy, visible.quote[-1]) == ("Ask \ufffd[2J.", "\ufffd")

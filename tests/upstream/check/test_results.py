@@ -11,7 +11,7 @@ def test_a_slow_answer_after_a_close_is_a_note() -> None:
     reply = Reply()
     reply.apply(AnswerDelta("Hello"))
     row = closing_result(0.5, Answer(reply, delta_times=(8.0,)))
-    assert row.found == "a request right after a close was answered after 8.0 s (500 ms before)"
+    assert row.finding == "a request right after a close was answered after 8.0 s (500 ms before)"
     assert (row.status, "keep writing after a close" in row.remedy) == (Status.NOTE, True)
     prompt = closing_result(0.5, Answer(reply, delta_times=(0.6,)))
-    assert prompt.found.startswith("not visible from here")
+    assert prompt.finding.startswith("not visible from here")

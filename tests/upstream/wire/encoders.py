@@ -92,8 +92,8 @@ def small(script: Script) -> bytes:
     return _events(chunks).replace(b"\n\n", b"\n").replace(b"data: {", b": ping\ndata: {")
 
 
-def proxied(script: Script) -> bytes:
-    """A BOM, CRLF, no space after the colon, comments, and no `[DONE]`."""
+def proxy(script: Script) -> bytes:
+    """Write a BOM, CRLF, no space after the colon, comments, and no `[DONE]`."""
     plain = opentoken(script).removesuffix(b"data: [DONE]\n\n")
     packed = plain.replace(b"\n", b"\r\n").replace(b"data: ", b": ping\r\ndata:")
     return b"\xef\xbb\xbf" + packed
@@ -101,7 +101,7 @@ def proxied(script: Script) -> bytes:
 
 ENCODERS: list[Callable[[Script], bytes]] = [
     *(opentoken, openai, aivene, aigateway),
-    *(vllm, mistral, small, proxied),
+    *(vllm, mistral, small, proxy),
 ]
 
 

@@ -9,15 +9,15 @@ from chatapp.upstream.wire.chat_parameters import (
     FORBIDDEN,
     InvalidParameters,
     as_request,
-    checked,
-    parameter_of,
-    without,
+    clean_parameters,
+    get_parameter,
+    remove_parameters,
 )
 from chatapp.upstream.wire.spellings import (
-    OF_DASHSCOPE,
-    OF_MISTRAL,
-    OF_OPENAI,
-    OF_OPENROUTER,
+    DASHSCOPE_SPELLING,
+    MISTRAL_SPELLING,
+    OPENAI_SPELLING,
+    OPENROUTER_SPELLING,
 )
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
@@ -36,13 +36,13 @@ EVERYTHING = {
 }
 
 
-def errors_of(value: object) -> dict[str, str]:
+def find_errors(value: object) -> dict[str, str]:
     with pytest.raises(InvalidParameters) as raised:
-        checked(value)
+        clean_parameters(value)
     return raised.value.errors
 
 
-def nested(depth: int) -> dict[str, Any]:
+def nest_objects(depth: int) -> dict[str, Any]:
     value: dict[str, Any] = {}
     for _ in range(depth - 1):
         value = {"a": value}
@@ -50,7 +50,7 @@ def nested(depth: int) -> dict[str, Any]:
 
 
 def test_all_parameters_can_be_set() -> None:
-    assert checked(EVERYTHING) == EVERYTHING
+    assert clean_parameters(EVERYTHING) == EVERYTHING
 
 
 def test_only_what_is_set_is_kept_and_false_is_set() -> None:
@@ -60,7 +60,10 @@ def test_only_what_is_set_is_kept_and_false_is_set() -> None:
         "reasoning_effort": "",
         "extra": {},
     }
-    assert checked({**empty, "web_search": False, "seed": 0}) == {"web_search": False, "seed": 0}
+    assert clean_parameters({**empty, "web_search": False, "seed": 0}) == {
+        "web_search": False,
+        "seed": 0,
+    }
 
 
 @pytest.mark.parametrize(
@@ -75,13 +78,13 @@ def test_only_what_is_set_is_kept_and_false_is_set() -> None:
         ("response_format", {"type": "json_object"}),
         ("extra", {"reasoning": {"exclude": True}}),
         ("extra", {"pattern": r"[\u0000-\u001f]"}),  # a backslash, not the character itself
-        ("extra", {"deep": nested(19)}),
+        ("extra", {"deep": nest_objects(19)}),
         ("extra", {"long": "x" * 19_900}),
         *(("reasoning_effort", effort) for effort in EFFORTS),
     ],
 )
 def test_values_within_the_bounds_are_accepted(name: str, value: object) -> None:
-    assert checked({name: value}) == {name: value}
+    assert clean_parameters({name: value}) == {name: value}
 
 
 @pytest.mark.parametrize(
@@ -110,10 +113,10 @@ def test_values_within_the_bounds_are_accepted(name: str, value: object) -> None
         ("response_format", {"type": "xml"}, "must be one of text, json_object, json_schema."),
         ("response_format", {"type": "text", "schema": {}}, "doesn't know"),
         ("response_format", {"type": "json_schema"}, "The schema must be a JSON object"),
-        ("response_format", {"type": "json_schema", "schema": nested(21)}, "20 levels deep"),
+        ("response_format", {"type": "json_schema", "schema": nest_objects(21)}, "20 levels deep"),
         ("response_format", {"type": "json_schema", "schema": {"a": "x" * 20_000}}, "20,000"),
         ("extra", [1], "must be a JSON object"),
-        ("extra", {"a": nested(20)}, "20 levels deep"),
+        ("extra", {"a": nest_objects(20)}, "20 levels deep"),
         ("extra", {"a": "x" * 20_000}, "20,000 characters at most"),
         ("extra", {"a": float("inf")}, "can't be sent as JSON"),
         ("extra", {"a": 10**5000}, "can't be sent as JSON"),
@@ -133,21 +136,22 @@ def test_values_within_the_bounds_are_accepted(name: str, value: object) -> None
     ],
 )
 def test_each_wrong_value_has_a_sentence(name: str, value: object, sentence: str) -> None:
-    errors = errors_of({name: value, **({"logprobs": True} if name == "top_logprobs" else {})})
+    errors = find_errors({name: value, **({"logprobs": True} if name == "top_logprobs" else {})})
     assert list(errors) == [name]
     assert sentence in errors[name]
 
 
 def test_each_wrong_parameter_is_named() -> None:
-    assert errors_of({"temperature": 3, "top_p": 3}).keys() == {"temperature", "top_p"}
-    assert "“top_k” isn't a parameter of a chat" in errors_of({"top_k": 20})[""]
-    assert errors_of([]) == {"": "Parameters must be a JSON object."}
+    assert find_errors({"temperature": 3, "top_p": 3}).keys() == {"temperature", "top_p"}
+    assert "“top_k” isn't a parameter of a chat" in find_errors({"top_k": 20})[""]
+    assert find_errors([]) == {"": "Parameters must be a JSON object."}
 
 
 @pytest.mark.parametrize("logprobs", [{}, {"logprobs": False}])
 def test_alternatives_need_logprobs(logprobs: dict[str, bool]) -> None:
     assert (
-        "Switch log probabilities on" in errors_of({"top_logprobs": 2, **logprobs})["top_logprobs"]
+        "Switch log probabilities on"
+        in find_errors({"top_logprobs": 2, **logprobs})["top_logprobs"]
     )
 
 
@@ -176,23 +180,23 @@ def test_a_request_has_what_is_set() -> None:
     ("title", "name"), [("City", "City"), ("A city", "answer"), ("x" * 65, "answer"), (1, "answer")]
 )
 def test_a_schema_is_named_by_its_title_if_it_can_be(title: object, name: str) -> None:
-    wanted = {"response_format": {"type": "json_schema", "schema": {"title": title}}}
+    parameters = {"response_format": {"type": "json_schema", "schema": {"title": title}}}
     described = {"name": name, "schema": {"title": title}}
     sent = {"type": "json_schema", "json_schema": described}
-    assert as_request(wanted) == {"response_format": sent}
+    assert as_request(parameters) == {"response_format": sent}
 
 
 def test_upstreams_spell_parameters_differently() -> None:
-    assert as_request({"max_output_tokens": 9}, OF_OPENAI) == {"max_completion_tokens": 9}
-    assert as_request({"seed": 1}, OF_MISTRAL) == {"random_seed": 1}
-    assert as_request({"web_search": True}, OF_DASHSCOPE) == {"enable_search": True}
-    wanted: dict[str, object] = {"reasoning_effort": "low", "web_search": True}
-    assert as_request(wanted, OF_OPENROUTER) == {
+    assert as_request({"max_output_tokens": 9}, OPENAI_SPELLING) == {"max_completion_tokens": 9}
+    assert as_request({"seed": 1}, MISTRAL_SPELLING) == {"random_seed": 1}
+    assert as_request({"web_search": True}, DASHSCOPE_SPELLING) == {"enable_search": True}
+    parameters: dict[str, object] = {"reasoning_effort": "low", "web_search": True}
+    assert as_request(parameters, OPENROUTER_SPELLING) == {
         "reasoning": {"effort": "low"},
         "tools": [{"type": "openrouter:web_search"}],
     }
     extra = {"reasoning": {"exclude": True}, "plugins": [{"id": "file-parser"}]}
-    assert as_request({**wanted, "extra": extra}, OF_OPENROUTER) == {
+    assert as_request({**parameters, "extra": extra}, OPENROUTER_SPELLING) == {
         "reasoning": {"exclude": True, "effort": "low"},
         "plugins": [{"id": "file-parser"}],
         "tools": [{"type": "openrouter:web_search"}],
@@ -200,26 +204,28 @@ def test_upstreams_spell_parameters_differently() -> None:
 
 
 def test_a_field_that_was_refused_is_left_out_or_spelled_differently() -> None:
-    wanted = {"temperature": 1, "max_output_tokens": 9, "extra": {"top_k": 1}}
-    fields = as_request(wanted, refused={"temperature", "max_tokens", "top_k"})
+    parameters = {"temperature": 1, "max_output_tokens": 9, "extra": {"top_k": 1}}
+    fields = as_request(parameters, refused={"temperature", "max_tokens", "top_k"})
     assert fields == {"max_completion_tokens": 9}
-    assert as_request(wanted, refused={"max_tokens", "max_completion_tokens"}).keys() == {
+    assert as_request(parameters, refused={"max_tokens", "max_completion_tokens"}).keys() == {
         "temperature",
         "top_k",
     }
 
 
 def test_a_field_names_its_parameter() -> None:
-    assert parameter_of("max_completion_tokens") == "max_output_tokens"
-    assert parameter_of("reasoning") == "reasoning_effort"
-    assert parameter_of("temperature") == "temperature"
-    assert parameter_of("top_k") == "top_k"
+    assert get_parameter("max_completion_tokens") == "max_output_tokens"
+    assert get_parameter("reasoning") == "reasoning_effort"
+    assert get_parameter("temperature") == "temperature"
+    assert get_parameter("top_k") == "top_k"
 
 
 def test_parameters_can_be_left_out_for_one_request() -> None:
-    assert without(EVERYTHING, ["logprobs", "top_k"]).keys() == EVERYTHING.keys() - {
+    assert remove_parameters(EVERYTHING, ["logprobs", "top_k"]).keys() == EVERYTHING.keys() - {
         "logprobs",
         "top_logprobs",
         "extra",
     }
-    assert without({"extra": {"top_k": 1, "min_p": 1}}, ["top_k"]) == {"extra": {"min_p": 1}}
+    assert remove_parameters({"extra": {"top_k": 1, "min_p": 1}}, ["top_k"]) == {
+        "extra": {"min_p": 1}
+    }

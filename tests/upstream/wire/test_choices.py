@@ -15,19 +15,19 @@ from tests.support.fake_upstream import (
     reasoning,
     role,
 )
-from tests.upstream import events_of, folded, reply_of
+from tests.upstream import decode_events, decode_reply, fold_events
 from tests.upstream.wire import PNG
 
 
 def test_tags_are_text_if_the_reasoning_has_its_own_field() -> None:
-    reply = reply_of(reasoning("Hm."), delta("<think> is a tag."))
+    reply = decode_reply(reasoning("Hm."), delta("<think> is a tag."))
     assert (reply.reasoning, reply.answer) == ("Hm.", "<think> is a tag.")
 
 
 @pytest.mark.parametrize("last", [finish(), done(), error(), b"data: ?\n\n", b""])
 def test_text_held_back_for_a_tag_is_never_lost(last: bytes) -> None:
-    assert reply_of(delta("<thi"), last).answer == "<thi"
-    reply = reply_of(delta("<think>Hm. </thi"), last)
+    assert decode_reply(delta("<thi"), last).answer == "<thi"
+    reply = decode_reply(delta("<think>Hm. </thi"), last)
     assert (reply.reasoning, reply.answer) == ("Hm. </thi", "")
 
 
@@ -37,23 +37,24 @@ def test_content_parts_are_reasoning_answer_or_images_or_left_out() -> None:
         *("Hi", {"type": "text", "text": " there"}, {"type": "image_url", "image_url": PNG}),
         *({"type": "reference", "reference_ids": [1]}, None, {"text": ""}),
     ]
-    reply = reply_of(frame({"choices": [{"delta": {"content": parts}}]}))
+    reply = decode_reply(frame({"choices": [{"delta": {"content": parts}}]}))
     assert (reply.reasoning, reply.answer, len(reply.images)) == ("Hm.!", "Hi there", 1)
     assert reply.left_out == {"content of type reference": 1, "content": 1}
 
 
 def test_a_finish_in_every_chunk_counts_only_at_the_end_of_the_stream() -> None:
     words = [
-        frame({"choices": [{"delta": {"content": one}, "finish_reason": "stop"}]}) for one in "ab"
+        frame({"choices": [{"delta": {"content": letter}, "finish_reason": "stop"}]})
+        for letter in "ab"
     ]
     decoder = EventDecoder()
     decoder.receive_data(words[0])
     assert decoder.has_finished
     decoder.receive_data(words[1])
     assert not decoder.has_finished
-    assert folded(events_of(*words)).ending is Ending.COMPLETE
-    assert folded(events_of(*words, done())).finish_reason == "stop"
-    decoder, reply = EventDecoder(), folded([])
+    assert fold_events(decode_events(*words)).ending is Ending.COMPLETE
+    assert fold_events(decode_events(*words, done())).finish_reason == "stop"
+    decoder, reply = EventDecoder(), fold_events([])
     for event in [*decoder.receive_data(b"".join(words)), *decoder.close(was_cut=True)]:
         reply.apply(event)
     assert (reply.answer, reply.ending) == ("ab", Ending.CUT_OFF)
@@ -62,11 +63,11 @@ def test_a_finish_in_every_chunk_counts_only_at_the_end_of_the_stream() -> None:
 def test_a_message_that_repeats_the_deltas_is_ignored() -> None:
     whole = frame({"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}]})
     for before in (b"", role(), delta("Hi")):
-        assert reply_of(before, whole, done()).answer == "Hi"
+        assert decode_reply(before, whole, done()).answer == "Hi"
 
 
 def test_a_stream_has_finished_once_all_its_choices_have() -> None:
-    decoder = EventDecoder(asked_choices=2)
+    decoder = EventDecoder(requested_choices=2)
     decoder.receive_data(finish())
     assert not decoder.has_finished
     decoder.receive_data(chunk([{"index": 1, "delta": {}, "finish_reason": "stop"}]))
@@ -76,7 +77,7 @@ def test_a_stream_has_finished_once_all_its_choices_have() -> None:
 @pytest.mark.parametrize("index", [-1, 16, 10**9])
 def test_an_index_out_of_range_fails_the_reply_and_keeps_the_text_before_it(index: int) -> None:
     stray = chunk([{"index": index, "delta": {"content": "lost"}}])
-    reply = folded(events_of(delta("kept") + stray + delta("lost"), choices=2))
+    reply = fold_events(decode_events(delta("kept") + stray + delta("lost"), choices=2))
     assert reply.answer == "kept"
     assert reply.error
     assert reply.error.kind is ErrorKind.OUT_OF_RANGE
@@ -85,7 +86,7 @@ def test_an_index_out_of_range_fails_the_reply_and_keeps_the_text_before_it(inde
 
 def test_an_endless_reply_fails_and_keeps_the_text_before_the_limit() -> None:
     pages = [str(number) * 1_000_000 for number in range(9)]
-    reply = reply_of(*map(delta, pages))
+    reply = decode_reply(*map(delta, pages))
     assert reply.answer == "".join(pages[:-1])
     assert reply.error
     assert reply.error.kind is ErrorKind.TOO_LARGE
@@ -101,7 +102,7 @@ def detail(text: str) -> bytes:
     return frame({"choices": [{"delta": {"reasoning_details": details}}]})
 
 
-def flagged(content: str) -> bytes:
+def flag_as_thought(content: str) -> bytes:
     extra = {"google": {"thought": True}}
     return frame({"choices": [{"delta": {"content": content, "extra_content": extra}}]})
 
@@ -112,17 +113,22 @@ def flagged(content: str) -> bytes:
         [both("<think>\nOne", "One"), both(" two", " two"), delta("\n</think>\n\nHi")],
         [delta("<think>\n"), both("One", "One"), both(" two", " two"), delta("</think>Hi")],
         [both("<think>One two</think>Hi", "One two")],
-        [flagged("One"), flagged(" two"), delta("Hi")],
-        [flagged("<thought>One"), flagged(" two</thought>"), delta("Hi")],
-        [flagged("<thought>One"), flagged(" two"), delta("Hi")],
-        [flagged("<thought>One"), delta(" two</thought>"), delta("Hi")],
+        [flag_as_thought("One"), flag_as_thought(" two"), delta("Hi")],
+        [flag_as_thought("<thought>One"), flag_as_thought(" two</thought>"), delta("Hi")],
+        [flag_as_thought("<thought>One"), flag_as_thought(" two"), delta("Hi")],
+        [flag_as_thought("<thought>One"), delta(" two</thought>"), delta("Hi")],
         [detail("One "), detail("One two"), detail("One two"), delta("Hi")],
-        [flagged("<thought>One"), flagged(" two"), delta("</thought>Hi")],
-        [flagged("<thought>One"), flagged(" two"), delta("</th"), delta("ought>Hi")],
+        [flag_as_thought("<thought>One"), flag_as_thought(" two"), delta("</thought>Hi")],
+        [
+            flag_as_thought("<thought>One"),
+            flag_as_thought(" two"),
+            delta("</th"),
+            delta("ought>Hi"),
+        ],
     ],
 )
 def test_reasoning_that_is_marked_or_sent_in_an_odd_way_is_shown_once(pieces: list[bytes]) -> None:
-    reply = reply_of(*pieces, finish(), done())
+    reply = decode_reply(*pieces, finish(), done())
     assert (reply.reasoning.rstrip(), reply.answer) == ("One two", "Hi")
 
 
@@ -144,4 +150,4 @@ LONG = "A sentence of some length."
 def test_a_delta_that_repeats_the_whole_answer_adds_only_the_rest(
     pieces: list[str], answer: str
 ) -> None:
-    assert reply_of(*map(delta, pieces), finish(), done()).answer == answer
+    assert decode_reply(*map(delta, pieces), finish(), done()).answer == answer

@@ -8,7 +8,7 @@ PARTS = [b"data: 1\n\n", b"\r\n", b"0\r\n\r\n", b"x" * 300]
 CHUNKS = b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in PARTS)
 
 
-def decoded(*reads: bytes) -> tuple[bytes, bytes]:
+def decode_reads(*reads: bytes) -> tuple[bytes, bytes]:
     """Return the decoded body and the bytes that are left."""
     decoder, body, left = Decoder(), b"", b""
     for data in reads:
@@ -16,11 +16,11 @@ def decoded(*reads: bytes) -> tuple[bytes, bytes]:
             left += data
         elif data:
             body += decoder.receive_data(data)
-    return body, decoder.rest + left
+    return body, decoder.trailing_bytes + left
 
 
 @pytest.mark.parametrize(
-    "rest",
+    "trailing_bytes",
     [
         b"0\r\n\r\n",
         b"0\r\nServer-Timing: x\r\n\r\n",
@@ -33,13 +33,13 @@ def decoded(*reads: bytes) -> tuple[bytes, bytes]:
         b"f" * 16 + b"\r\n",
     ],
 )
-def test_anything_but_plain_chunks_is_left_at_every_split(rest: bytes) -> None:
-    data = CHUNKS + rest
-    expected = (b"".join(PARTS), rest)
-    assert decoded(data) == expected
-    assert decoded(*(bytes([one]) for one in data)) == expected
+def test_anything_but_plain_chunks_is_left_at_every_split(trailing_bytes: bytes) -> None:
+    data = CHUNKS + trailing_bytes
+    expected = (b"".join(PARTS), trailing_bytes)
+    assert decode_reads(data) == expected
+    assert decode_reads(*(bytes([byte]) for byte in data)) == expected
     for cut in range(len(data)):
-        assert decoded(data[:cut], data[cut:]) == expected
+        assert decode_reads(data[:cut], data[cut:]) == expected
 
 
 def test_parts_are_returned_as_soon_as_they_arrive() -> None:
@@ -53,9 +53,9 @@ def test_a_chunk_of_the_wrong_size_is_an_error_at_every_split(end: bytes) -> Non
     data = b"5\r\nHello" + end
     for cut in range(len(data)):
         with pytest.raises(BrokenCoding):
-            decoded(data[:cut], data[cut:])
+            decode_reads(data[:cut], data[cut:])
 
 
 def test_data_cut_inside_a_chunk_leaves_no_rest() -> None:
-    assert decoded(b"5\r\nHel") == (b"Hel", b"")
-    assert decoded(b"5\r\nHello\r") == (b"Hello", b"")
+    assert decode_reads(b"5\r\nHel") == (b"Hel", b"")
+    assert decode_reads(b"5\r\nHello\r") == (b"Hello", b"")

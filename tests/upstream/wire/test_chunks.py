@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from chatapp.upstream.wire.chunks import Chunk, MalformedChunk, decode
 
 
-def content_of(data: str | bytes) -> str | None:
+def decode_content(data: str | bytes) -> str | None:
     choices = decode(data).choices
     assert choices
     assert choices[0].delta
@@ -20,7 +20,7 @@ def content_of(data: str | bytes) -> str | None:
 
 def test_a_chunk_is_decoded_from_text_or_bytes() -> None:
     data = '{"id":"1","model":"m","choices":[{"index":0,"delta":{"content":"Größe"}}],"x":{"y":[]}}'
-    assert content_of(data) == content_of(data.encode()) == "Größe"
+    assert decode_content(data) == decode_content(data.encode()) == "Größe"
 
 
 @pytest.mark.parametrize(
@@ -52,14 +52,14 @@ def test_everything_may_be_missing_or_null(data: str) -> None:
     ],
 )
 def test_unusual_characters_in_the_content_are_decoded(written: str, read: str) -> None:
-    content = content_of(f'{{"choices":[{{"delta":{{"content":"{written}"}}}}]}}')
+    content = decode_content(f'{{"choices":[{{"delta":{{"content":"{written}"}}}}]}}')
     assert content == read
     content.encode()
 
 
 def test_half_a_surrogate_pair_is_kept_at_either_end_of_a_text() -> None:
     def content(written: str) -> object:
-        return content_of(f'{{"choices":[{{"delta":{{"content":"{written}"}}}}]}}')
+        return decode_content(f'{{"choices":[{{"delta":{{"content":"{written}"}}}}]}}')
 
     assert content(r"a\ud83d") == "a\ud83d"
     assert content(r"\ude80a") == "\ude80a"

@@ -1,4 +1,4 @@
-"""What a refusal asks for, of what the request had."""
+"""The changes that a refusal asks for, of what the request had."""
 
 import pytest
 

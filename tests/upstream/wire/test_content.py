@@ -8,11 +8,11 @@ import pytest
 from chatapp.upstream.wire.content import (
     EncodedPart,
     ImagePart,
-    fitted,
+    fit_to_side,
+    join_texts,
     text_part,
-    texts_joined,
 )
-from chatapp.upstream.wire.history import GO_ON, NO_ANSWER, NOTHING, History
+from chatapp.upstream.wire.history import CONTINUE_PROMPT, EMPTY_HISTORY, NO_ANSWER, History
 from chatapp.upstream.wire.request_json import json_pieces
 
 IMAGE = ImagePart("aa/file", "image/png", 100, 50, 1000)
@@ -54,17 +54,17 @@ def test_the_texts_of_parts_count_and_images_do_not() -> None:
 def test_a_history_knows_its_images_in_order() -> None:
     first = History.of([asking(IMAGE, text_part("a")), saying("b")])
     second = History.of([asking(OTHER), saying("c"), asking(IMAGE)])
-    assert first.followed_by(second).images == (IMAGE, OTHER, IMAGE)
-    assert NOTHING.followed_by(second).images == (OTHER, IMAGE)
-    assert second.followed_by(NOTHING).images == (OTHER, IMAGE)
+    assert first.concatenate(second).images == (IMAGE, OTHER, IMAGE)
+    assert EMPTY_HISTORY.concatenate(second).images == (OTHER, IMAGE)
+    assert second.concatenate(EMPTY_HISTORY).images == (OTHER, IMAGE)
 
 
 def test_prompts_of_parts_alternate_with_replies() -> None:
-    one, two = asking(IMAGE), asking(text_part("b"), OTHER)
-    assert History.of([one, two]).messages == [one, saying(NO_ANSWER), two]
-    continued = [one, saying("a"), {"role": "user", "content": GO_ON}, two]
-    assert History.of(continued).messages == [one, saying("a"), two]
-    assert History.of([one, {"role": "user", "content": GO_ON}]).messages == [one]
+    first, second = asking(IMAGE), asking(text_part("b"), OTHER)
+    assert History.of([first, second]).messages == [first, saying(NO_ANSWER), second]
+    continued = [first, saying("a"), {"role": "user", "content": CONTINUE_PROMPT}, second]
+    assert History.of(continued).messages == [first, saying("a"), second]
+    assert History.of([first, {"role": "user", "content": CONTINUE_PROMPT}]).messages == [first]
 
 
 def test_replies_of_parts_are_merged() -> None:
@@ -84,7 +84,7 @@ def test_a_system_message_moves_before_the_parts_of_the_first_prompt() -> None:
 
 def test_texts_of_parts_are_joined_and_blank_ones_left_out() -> None:
     messages = [asking(text_part("a"), text_part(" "), text_part("b")), saying("c")]
-    assert texts_joined(messages) == [{"role": "user", "content": "a\n\nb"}, saying("c")]
+    assert join_texts(messages) == [{"role": "user", "content": "a\n\nb"}, saying("c")]
 
 
 # Sizes
@@ -102,7 +102,7 @@ def test_texts_of_parts_are_joined_and_blank_ones_left_out() -> None:
 def test_an_image_is_fitted_by_its_longer_side(
     size: tuple[int, int], side: int, expected: tuple[int, int]
 ) -> None:
-    assert fitted(*size, side) == expected
+    assert fit_to_side(*size, side) == expected
 
 
 # JSON

@@ -60,13 +60,13 @@ ONLY_TEXT = {
 }
 
 
-def error_of(message: str, status: int | None = 400) -> UpstreamError:
+def build_error(message: str, status: int | None = 400) -> UpstreamError:
     return UpstreamError(ErrorKind.BAD_REQUEST, message, status)
 
 
 @pytest.mark.parametrize("gateway", NO_IMAGES)
 def test_a_refusal_of_images_is_recognised(gateway: str) -> None:
-    error = error_of(NO_IMAGES[gateway])
+    error = build_error(NO_IMAGES[gateway])
     assert error.refuses_images
     assert not error.refuses_parts
     assert not error.refuses_tools
@@ -75,23 +75,23 @@ def test_a_refusal_of_images_is_recognised(gateway: str) -> None:
 
 @pytest.mark.parametrize("message", ABOUT_ONE_IMAGE)
 def test_an_error_about_something_else_says_nothing_about_the_model(message: str) -> None:
-    error = error_of(message)
+    error = build_error(message)
     assert not error.refuses_images
     assert not error.refuses_parts
 
 
 @pytest.mark.parametrize("gateway", ONLY_TEXT)
 def test_a_refusal_of_parts_is_recognised(gateway: str) -> None:
-    error = error_of(ONLY_TEXT[gateway])
+    error = build_error(ONLY_TEXT[gateway])
     assert error.refuses_parts
     assert not error.refuses_images
 
 
 @pytest.mark.parametrize("status", [401, 403, 413, 429])
 def test_a_status_with_another_meaning_is_no_refusal(status: int) -> None:
-    assert not error_of(NO_IMAGES["OpenRouter"], status).refuses_images
-    assert not error_of(ONLY_TEXT["Groq"], status).refuses_parts
+    assert not build_error(NO_IMAGES["OpenRouter"], status).refuses_images
+    assert not build_error(ONLY_TEXT["Groq"], status).refuses_parts
 
 
 def test_an_error_after_status_200_can_refuse_images() -> None:
-    assert error_of(NO_IMAGES["OpenRouter"], None).refuses_images
+    assert build_error(NO_IMAGES["OpenRouter"], None).refuses_images

@@ -209,14 +209,14 @@ SOMETHING_ELSE = [
 ]
 
 
-def error_of(message: str, status: int | None = 400) -> UpstreamError:
+def build_error(message: str, status: int | None = 400) -> UpstreamError:
     return UpstreamError(ErrorKind.BAD_REQUEST, message, status)
 
 
 @pytest.mark.parametrize("gateway", TOO_LONG)
 def test_a_request_that_is_too_long_is_recognised(gateway: str) -> None:
     message, window = TOO_LONG[gateway]
-    error = error_of(message)
+    error = build_error(message)
     assert error.exceeds_context
     assert error.context_tokens == window
     assert not error.refuses_images
@@ -233,17 +233,17 @@ def test_a_code_alone_suffices(gateway: str) -> None:
 
 @pytest.mark.parametrize("message", SOMETHING_ELSE)
 def test_another_limit_says_nothing_about_the_context(message: str) -> None:
-    assert not error_of(message).exceeds_context
+    assert not build_error(message).exceeds_context
 
 
 @pytest.mark.parametrize("status", [401, 403, 408, 429])
 def test_a_status_with_another_meaning_is_no_refusal(status: int) -> None:
-    assert not error_of(TOO_LONG["OpenAI"][0], status).exceeds_context
+    assert not build_error(TOO_LONG["OpenAI"][0], status).exceeds_context
 
 
 @pytest.mark.parametrize("status", [None, 413, 422, 500])
 def test_other_servers_say_it_with_other_statuses_or_in_the_stream(status: int | None) -> None:
-    assert error_of(TOO_LONG["llama.cpp"][0], status).exceeds_context
+    assert build_error(TOO_LONG["llama.cpp"][0], status).exceeds_context
 
 
 def test_the_size_is_read_from_llama_cpps_own_field() -> None:

@@ -18,7 +18,7 @@ from chatapp.upstream.wire.events import (
     ReasoningFieldSeen,
     RefusalDelta,
     ResponseStarted,
-    ServiceNamed,
+    ServiceTierReported,
     StreamDone,
     TokenUsage,
     UsageReported,
@@ -35,11 +35,11 @@ from tests.support.fake_upstream import (
     refusal,
     usage,
 )
-from tests.upstream import events_of, folded, reply_of
+from tests.upstream import decode_events, decode_reply, fold_events
 
 
 def test_the_events_of_a_reply_come_in_order() -> None:
-    assert events_of(reasoning("Hm."), delta("Hi"), finish(), usage(1, 2), done()) == [
+    assert decode_events(reasoning("Hm."), delta("Hi"), finish(), usage(1, 2), done()) == [
         ResponseStarted("chatcmpl-1", "google/gemini-3-flash"),
         ReasoningFieldSeen("reasoning_content"),
         ReasoningDelta("Hm."),
@@ -70,7 +70,7 @@ def test_the_events_of_a_reply_come_in_order() -> None:
             [ReasoningDelta("x")],
         ),
         ({"choices": [{"delta": {"reasoning_details": "x"}}]}, []),
-        ({"service_tier": "flex", "system_fingerprint": 5}, [ServiceNamed("flex", "")]),
+        ({"service_tier": "flex", "system_fingerprint": 5}, [ServiceTierReported("flex", "")]),
         ({"moderation": {"input": None}}, []),
         ({"moderation": "flagged"}, []),
         (
@@ -118,31 +118,37 @@ def test_the_events_of_a_reply_come_in_order() -> None:
     ],
 )
 def test_a_chunk_of_any_shape_gives_its_events(content: object, events: list[Event]) -> None:
-    assert events_of(frame(content)) == events
+    assert decode_events(frame(content)) == events
 
 
 def test_the_last_of_several_cumulative_usages_counts() -> None:
     counts = [{"prompt_tokens": 5, "completion_tokens": n} for n in (1, 2, 3)]
     stream = b"".join(chunk([{"index": 0, "delta": {"content": "x"}}], usage=c) for c in counts)
-    assert reply_of(stream).usage == TokenUsage(5, 3, 8)
+    assert decode_reply(stream).usage == TokenUsage(5, 3, 8)
 
 
 @pytest.mark.parametrize("last", [done(), error()])
 def test_everything_after_the_end_is_ignored(last: bytes) -> None:
-    assert events_of(last, delta("late")) == events_of(last) == events_of(last + delta("late"))
+    assert (
+        decode_events(last, delta("late"))
+        == decode_events(last)
+        == decode_events(last + delta("late"))
+    )
 
 
 def test_a_broken_event_is_left_out_and_the_reply_fails() -> None:
     broken = b'data: {"choices": [{"delta": {"content": "lo\n\n'
-    events = events_of(delta("a") + broken + delta("b"), broken + finish() + usage(1, 2) + done())
-    reply = folded(events)
+    events = decode_events(
+        delta("a") + broken + delta("b"), broken + finish() + usage(1, 2) + done()
+    )
+    reply = fold_events(events)
     assert (reply.answer, reply.finish_reason, reply.ending) == ("ab", "stop", Ending.FAILED)
     assert reply.error
     assert reply.error.kind is ErrorKind.MALFORMED
     assert "Unterminated" in reply.error.message
     assert reply.left_out == {"an event with broken JSON": 2}
     assert reply.usage
-    hundred = events_of(delta("a") + broken * 100 + delta("b"))
+    hundred = decode_events(delta("a") + broken * 100 + delta("b"))
     assert isinstance(hundred[-1], Failed)
     assert AnswerDelta("b") not in hundred
 
@@ -166,7 +172,7 @@ def test_a_broken_event_is_left_out_and_the_reply_fails() -> None:
 def test_unreadable_pieces_are_left_out_and_counted(
     stream: bytes, left_out: dict[str, int]
 ) -> None:
-    reply = reply_of(delta("a") + stream + delta("b") + finish() + done())
+    reply = decode_reply(delta("a") + stream + delta("b") + finish() + done())
     assert (reply.answer, reply.ending, reply.left_out) == ("ab", Ending.COMPLETE, left_out)
 
 
@@ -188,19 +194,19 @@ def test_a_field_of_the_wrong_type_is_converted(
     odd: dict[str, object], of_chunk: dict[str, object]
 ) -> None:
     stream = frame({**of_chunk, "choices": [odd]}), frame({**of_chunk, "choices": {"0": odd}})
-    for one in stream:
-        reply = reply_of(one, finish(), done())
+    for field_chunk in stream:
+        reply = decode_reply(field_chunk, finish(), done())
         assert (reply.answer, reply.ending, reply.left_out) == ("12", Ending.COMPLETE, {})
 
 
 def test_zeros_after_a_usage_are_ignored() -> None:
     zeros = chunk([], usage={"prompt_tokens": 0, "completion_tokens": 0})
-    assert reply_of(usage(1, 2), zeros).usage == TokenUsage(1, 2, 3)
-    assert reply_of(zeros).usage == TokenUsage(0, 0, 0)
+    assert decode_reply(usage(1, 2), zeros).usage == TokenUsage(1, 2, 3)
+    assert decode_reply(zeros).usage == TokenUsage(0, 0, 0)
 
 
 def test_an_endless_line_fails_the_reply_and_keeps_the_text_before_it() -> None:
-    reply = reply_of(delta("kept") + b"data:" + b"x" * 2_000_000)
+    reply = decode_reply(delta("kept") + b"data:" + b"x" * 2_000_000)
     assert reply.answer == "kept"
     assert reply.error
     assert reply.error.kind is ErrorKind.TOO_LARGE
@@ -208,31 +214,31 @@ def test_an_endless_line_fails_the_reply_and_keeps_the_text_before_it() -> None:
 
 @pytest.mark.parametrize("cut", [1, 2, 3, 40, 100])
 def test_half_a_chunk_at_the_end_means_cut_off_and_not_failed(cut: int) -> None:
-    reply = reply_of(delta("one ") + delta("two")[:-cut])
+    reply = decode_reply(delta("one ") + delta("two")[:-cut])
     assert reply.answer == ("one " if cut > 2 else "one two")
     assert reply.ending is Ending.CUT_OFF
 
 
 def test_the_last_event_needs_no_blank_line() -> None:
-    assert events_of(delta("x") + b"data: [DONE]")[-1] == StreamDone()
-    assert events_of(finish()[:-2])[-1] == Finished("stop")
-    assert isinstance(events_of(error()[:-1])[-1], Failed)
+    assert decode_events(delta("x") + b"data: [DONE]")[-1] == StreamDone()
+    assert decode_events(finish()[:-2])[-1] == Finished("stop")
+    assert isinstance(decode_events(error()[:-1])[-1], Failed)
 
 
 def test_comments_blank_data_and_unknown_events_are_ignored() -> None:
     pings = b": ping\n\ndata:\n\ndata:  \n\nevent: ping\ndata: {}\n\n"
-    assert events_of(pings + refusal("No.") + pings)[1:] == [RefusalDelta("No.")]
+    assert decode_events(pings + refusal("No.") + pings)[1:] == [RefusalDelta("No.")]
 
 
 def test_the_key_is_removed_from_error_frames() -> None:
-    events = events_of(error("bad key sk-a-secret-key"), secret="sk-a-secret-key")
+    events = decode_events(error("bad key sk-a-secret-key"), secret="sk-a-secret-key")
     assert "sk-a" not in str(events)
     assert "sk-a" not in repr(EventDecoder("sk-a-secret-key"))
 
 
 def test_long_names_are_cut_to_what_can_be_stored() -> None:
     content = {"id": "i" * 999, "model": "m" * 999, "choices": [{"finish_reason": "f" * 999}]}
-    started, finished = events_of(frame(content))
+    started, finished = decode_events(frame(content))
     assert isinstance(started, ResponseStarted)
     assert isinstance(finished, Finished)
     assert len(started.response_id) == len(started.model) == 200
@@ -241,12 +247,15 @@ def test_long_names_are_cut_to_what_can_be_stored() -> None:
 
 def test_a_service_is_reported_again_when_more_of_it_is_known() -> None:
     stream = frame({"service_tier": "flex"}) * 2 + frame({"system_fingerprint": "fp_1"})
-    assert events_of(stream) == [ServiceNamed("flex", ""), ServiceNamed("flex", "fp_1")]
+    assert decode_events(stream) == [
+        ServiceTierReported("flex", ""),
+        ServiceTierReported("flex", "fp_1"),
+    ]
 
 
 def test_a_stream_that_sends_filler_forever_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decoder_module, "MAX_BODY_BYTES", 1000)
-    (failed,) = events_of(*[b": ping\n\n"] * 200)
+    (failed,) = decode_events(*[b": ping\n\n"] * 200)
     assert isinstance(failed, Failed)
     assert failed.error.kind is ErrorKind.TOO_LARGE
     assert "1000 bytes" in failed.error.message
@@ -279,7 +288,7 @@ COMPLETION = {
 def test_a_completion_in_one_body_is_a_whole_reply() -> None:
     events = EventDecoder().receive_completion(json.dumps(COMPLETION).encode())
     assert events
-    first, second = folded(events), folded(events, choice=1)
+    first, second = fold_events(events), fold_events(events, choice=1)
     assert (first.reasoning, first.answer, first.ending) == ("Hm.", "Hi", Ending.COMPLETE)
     assert [call.name for call in first.tool_calls] == ["f", "g"]
     assert (second.reasoning, second.answer) == ("Hm.", "Ho")
@@ -317,23 +326,26 @@ SPLINTERS = [
 
 @given(st.lists(st.binary(max_size=30) | st.sampled_from(FRAGMENTS + SPLINTERS), max_size=8))
 def test_any_bytes_give_storable_events_and_raise_nothing(reads: list[bytes]) -> None:
-    events = events_of(*reads)
-    assert events == events_of(b"".join(reads))
+    events = decode_events(*reads)
+    assert events == decode_events(b"".join(reads))
     assert "\0" not in str(events)
     str(events).encode()
 
 
 @pytest.mark.parametrize("name", ["id", "model"])
 def test_long_ids_of_responses_are_shortened_and_stay_different(name: str) -> None:
-    def started(value: str) -> ResponseStarted:
-        (event,) = events_of(frame({name: value, "choices": []}))
+    def decode_start(value: str) -> ResponseStarted:
+        (event,) = decode_events(frame({name: value, "choices": []}))
         assert isinstance(event, ResponseStarted)
         return event
 
-    one, other = (started(f"{'x' * 300}{n}") for n in (1, 2))
-    assert one != other
-    assert one == started(f"{'x' * 300}1")
-    shown = one.response_id or one.model
-    assert len(shown) == 200
-    assert shown.startswith("x" * 100)
-    assert started("x" * 200) in (ResponseStarted("x" * 200, ""), ResponseStarted("", "x" * 200))
+    first, other = (decode_start(f"{'x' * 300}{n}") for n in (1, 2))
+    assert first != other
+    assert first == decode_start(f"{'x' * 300}1")
+    shortened_id = first.response_id or first.model
+    assert len(shortened_id) == 200
+    assert shortened_id.startswith("x" * 100)
+    assert decode_start("x" * 200) in (
+        ResponseStarted("x" * 200, ""),
+        ResponseStarted("", "x" * 200),
+    )

@@ -15,15 +15,15 @@ from chatapp.upstream.wire.dialects import (
     RequestOptions,
     UsageChunk,
     UsageHabit,
-    dialect_of,
-    spelling_of,
+    find_dialect,
+    find_spelling,
 )
 from chatapp.upstream.wire.spellings import (
-    COMMON,
-    OF_DASHSCOPE,
-    OF_MISTRAL,
-    OF_OPENAI,
-    OF_OPENROUTER,
+    COMMON_SPELLING,
+    DASHSCOPE_SPELLING,
+    MISTRAL_SPELLING,
+    OPENAI_SPELLING,
+    OPENROUTER_SPELLING,
     Spelling,
 )
 
@@ -87,7 +87,7 @@ def test_the_number_of_choices_comes_from_n(n: object, choices: int) -> None:
     ],
 )
 def test_a_dialect_is_recognised_by_its_marks(seen: Marks, dialect: Dialect) -> None:
-    assert dialect_of(seen) is dialect
+    assert find_dialect(seen) is dialect
 
 
 def test_every_dialect_has_its_own_marks() -> None:
@@ -98,20 +98,20 @@ def test_every_dialect_has_its_own_marks() -> None:
 @pytest.mark.parametrize(
     ("dialect", "host", "spelling"),
     [
-        ("auto", "gateway.example", COMMON),
-        ("auto", "", COMMON),
-        ("auto", "openrouter.ai", OF_OPENROUTER),
-        ("auto", "eu.api.openai.com", OF_OPENAI),
-        ("auto", "team.openai.azure.com", OF_OPENAI),
-        ("auto", "notopenai.com", COMMON),
-        ("opentoken", "api.mistral.ai", OF_MISTRAL),
-        ("openai", "gateway.example", OF_OPENAI),
-        ("dashscope", "gateway.example", OF_DASHSCOPE),
-        ("openrouter", "api.openai.com", OF_OPENROUTER),
-        ("of a newer version", "gateway.example", COMMON),
+        ("auto", "gateway.example", COMMON_SPELLING),
+        ("auto", "", COMMON_SPELLING),
+        ("auto", "openrouter.ai", OPENROUTER_SPELLING),
+        ("auto", "eu.api.openai.com", OPENAI_SPELLING),
+        ("auto", "team.openai.azure.com", OPENAI_SPELLING),
+        ("auto", "notopenai.com", COMMON_SPELLING),
+        ("opentoken", "api.mistral.ai", MISTRAL_SPELLING),
+        ("openai", "gateway.example", OPENAI_SPELLING),
+        ("dashscope", "gateway.example", DASHSCOPE_SPELLING),
+        ("openrouter", "api.openai.com", OPENROUTER_SPELLING),
+        ("of a newer version", "gateway.example", COMMON_SPELLING),
     ],
 )
 def test_an_upstream_spells_parameters_as_its_dialect_or_its_host(
     dialect: str, host: str, spelling: Spelling
 ) -> None:
-    assert spelling_of(dialect, host) is spelling
+    assert find_spelling(dialect, host) is spelling

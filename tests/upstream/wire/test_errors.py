@@ -16,7 +16,7 @@ from chatapp.upstream.wire.errors import (
 from chatapp.upstream.wire.retry_delays import delay_of_body, retry_after_seconds
 
 
-def error_of(status: int, body: str | bytes, **headers: str) -> UpstreamError:
+def read_error(status: int, body: str | bytes, **headers: str) -> UpstreamError:
     body = body.encode() if isinstance(body, str) else body
     return error_of_response(status, httpx.Headers(headers), body, secret="sk-a-secret-key")
 
@@ -82,7 +82,7 @@ def test_an_error_frame_of_any_shape_is_read(
     ],
 )
 def test_an_error_body_of_any_shape_is_read(body: str | bytes, message: str) -> None:
-    assert error_of(500, body).message == message
+    assert read_error(500, body).message == message
 
 
 @pytest.mark.parametrize(
@@ -102,12 +102,12 @@ def test_an_error_body_of_any_shape_is_read(body: str | bytes, message: str) -> 
     ],
 )
 def test_the_status_determines_the_kind(status: int, kind: ErrorKind) -> None:
-    error = error_of(status, "")
+    error = read_error(status, "")
     assert (error.kind, error.status) == (kind, status)
 
 
 def test_a_json_error_with_status_200_is_a_stream_error() -> None:
-    error = error_of(200, '{"error": {"message": "m", "code": 7}}')
+    error = read_error(200, '{"error": {"message": "m", "code": 7}}')
     assert (error.kind, error.message, error.code) == (ErrorKind.STREAM_ERROR, "m", "7")
 
 
@@ -137,7 +137,7 @@ def test_errors_that_may_pass_can_be_retried(error: UpstreamError, may_pass: boo
 def test_a_message_contains_no_part_of_the_key_even_if_it_is_cut() -> None:
     text = "x" * (MAX_MESSAGE_LENGTH - 8) + "sk-a-secret-key"
     for body in (text, json.dumps({"error": {"message": text, "type": text, "code": text}})):
-        assert "sk-" not in str(error_of(401, body))
+        assert "sk-" not in str(read_error(401, body))
     assert "sk-" not in str(error_of_frame(text, "sk-a-secret-key"))
 
 
@@ -164,7 +164,7 @@ def test_a_placeholder_key_is_not_removed_from_messages() -> None:
 def test_retry_after_is_seconds_or_a_date(header: str, seconds: float | None) -> None:
     assert retry_after_seconds(header, datetime(2026, 11, 21, 10, tzinfo=UTC)) == seconds
     if seconds and "GMT" not in header and "-0000" not in header:
-        assert error_of(429, "", **{"Retry-After": header}).retry_after == seconds
+        assert read_error(429, "", **{"Retry-After": header}).retry_after == seconds
 
 
 @pytest.mark.parametrize(

@@ -19,21 +19,21 @@ from chatapp.upstream.wire.events import (
     RefusalDelta,
     ToolCallDelta,
 )
-from chatapp.upstream.wire.history import NOTHING, History
+from chatapp.upstream.wire.history import EMPTY_HISTORY, History
 from chatapp.upstream.wire.reply import Reply
 
 TOOL = {"type": "function", "function": {"name": "clock", "description": "Tells the time."}}
 
 
-def reply_of(*events: Event, choice: int = 0) -> Reply:
+def fold_events(*events: Event, choice: int = 0) -> Reply:
     reply = Reply(choice)
     for event in events:
         reply.apply(event)
     return reply
 
 
-def estimate_of(*texts: str) -> Estimate:
-    return estimate(PromptSize.of(NOTHING), [reply_of(*map(AnswerDelta, texts))])
+def estimate_texts(*texts: str) -> Estimate:
+    return estimate(PromptSize.of(EMPTY_HISTORY), [fold_events(*map(AnswerDelta, texts))])
 
 
 @pytest.mark.parametrize(
@@ -42,17 +42,17 @@ def estimate_of(*texts: str) -> Estimate:
 def test_a_text_counts_a_token_per_four_bytes_and_at_most_one_per_byte(
     text: str, size: int
 ) -> None:
-    found = estimate_of(text)
-    assert found.middle.completion_tokens == -(-size // 4) + MIDDLE.choice
-    assert found.upper.completion_tokens == size + UPPER.choice
+    estimated = estimate_texts(text)
+    assert estimated.middle.completion_tokens == -(-size // 4) + MIDDLE.choice
+    assert estimated.upper.completion_tokens == size + UPPER.choice
 
 
 def test_a_prompt_counts_its_texts_and_the_tokens_of_the_template() -> None:
-    asked = PromptSize.of(
+    prompt = PromptSize.of(
         History.of([{"role": "system", "content": "12"}, {"role": "user", "content": "1234"}])
     )
-    assert asked.text_bytes == len("system12user1234")
-    assert estimate(asked).middle.prompt_tokens == 4 + MIDDLE.request + 2 * MIDDLE.message
+    assert prompt.text_bytes == len("system12user1234")
+    assert estimate(prompt).middle.prompt_tokens == 4 + MIDDLE.request + 2 * MIDDLE.message
 
 
 def test_calls_and_results_in_the_history_count() -> None:
@@ -75,24 +75,26 @@ def test_tool_schemas_count_once_per_request() -> None:
 
 def test_every_choice_and_every_region_counts() -> None:
     reasoning, refusal = ReasoningDelta("x" * 40), RefusalDelta("y" * 40)
-    reply = reply_of(reasoning, refusal, ToolCallDelta(0, "", "f", "{}"))
-    one = estimate(PromptSize.of(NOTHING), [reply])
-    assert one.middle.reasoning_tokens == 10
-    assert one.middle.completion_tokens >= 20
-    three = estimate(PromptSize.of(NOTHING), [reply] * 3)
-    assert three.middle.completion_tokens == 3 * one.middle.completion_tokens
-    assert three.upper.completion_tokens == 3 * one.upper.completion_tokens
+    reply = fold_events(reasoning, refusal, ToolCallDelta(0, "", "f", "{}"))
+    single = estimate(PromptSize.of(EMPTY_HISTORY), [reply])
+    assert single.middle.reasoning_tokens == 10
+    assert single.middle.completion_tokens >= 20
+    triple = estimate(PromptSize.of(EMPTY_HISTORY), [reply] * 3)
+    assert triple.middle.completion_tokens == 3 * single.middle.completion_tokens
+    assert triple.upper.completion_tokens == 3 * single.upper.completion_tokens
 
 
 def test_an_unanswered_request_costs_only_its_prompt() -> None:
-    found = estimate(PromptSize.of(History.of([{"role": "user", "content": "Why?"}])), [Reply()])
-    assert found.middle.completion_tokens == found.upper.completion_tokens == 0
-    assert found.middle.total_tokens == found.middle.prompt_tokens > 0
+    estimated = estimate(
+        PromptSize.of(History.of([{"role": "user", "content": "Why?"}])), [Reply()]
+    )
+    assert estimated.middle.completion_tokens == estimated.upper.completion_tokens == 0
+    assert estimated.middle.total_tokens == estimated.middle.prompt_tokens > 0
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8"), max_size=50), max_size=5))
 def test_the_upper_figure_is_between_one_and_four_times_the_middle(texts: list[str]) -> None:
-    found = estimate_of(*texts)
-    middle, upper = found.middle.completion_tokens, found.upper.completion_tokens
+    estimated = estimate_texts(*texts)
+    middle, upper = estimated.middle.completion_tokens, estimated.upper.completion_tokens
     assert len("".join(texts).encode()) <= upper
     assert middle <= upper <= 4 * middle + UPPER.choice

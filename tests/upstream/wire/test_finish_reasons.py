@@ -2,7 +2,7 @@
 
 from itertools import combinations
 
-from chatapp.upstream.wire.finish_reasons import FILTERED, KNOWN, LENGTH, REFUSED, WHOLE, plain
+from chatapp.upstream.wire.finish_reasons import FILTERED, KNOWN, LENGTH, REFUSED, WHOLE, normalise
 
 
 def test_no_finish_reason_has_two_meanings() -> None:
@@ -11,6 +11,6 @@ def test_no_finish_reason_has_two_meanings() -> None:
 
 
 def test_finish_reasons_are_recognised_in_upper_case() -> None:
-    assert plain(" MAX_TOKENS ") in LENGTH
-    assert plain("SAFETY") in FILTERED
-    assert {plain(word) for word in KNOWN} == KNOWN
+    assert normalise(" MAX_TOKENS ") in LENGTH
+    assert normalise("SAFETY") in FILTERED
+    assert {normalise(word) for word in KNOWN} == KNOWN

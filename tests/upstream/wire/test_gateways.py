@@ -1,4 +1,4 @@
-"""What is known of public gateways: the same in the documentation as beside the fields."""
+"""The facts about public gateways: the same in the documentation as beside the fields."""
 
 import re
 from pathlib import Path
@@ -6,29 +6,29 @@ from pathlib import Path
 import pytest
 
 from chatapp.upstream.wire.chat_parameters import LABELS, PARAMETER_NAMES, as_request
-from chatapp.upstream.wire.dialects import spelling_of
+from chatapp.upstream.wire.dialects import find_spelling
 from chatapp.upstream.wire.gateways import GATEWAYS, UNKNOWN, Remark, gateway_at
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "gateways.md"
 SECTION = "### What gateways do with parameters"
 
 
-def documented() -> list[list[str]]:
+def read_table() -> list[list[str]]:
     """Return the rows of the documentation's table."""
     section = DOCUMENT.read_text().partition(SECTION)[2].partition("\n#")[0]
     rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("|")]
     return rows[2:]
 
 
-def named(remark: Remark) -> str:
-    names = [PARAMETER_NAMES[one] for one in remark.parameters]
+def name_parameters(remark: Remark) -> str:
+    names = [PARAMETER_NAMES[parameter] for parameter in remark.parameters]
     plain = [name if name == "Top P" else name.lower() for name in names]
-    return ", ".join([*plain, *(f"`{one}`" for one in remark.others)])
+    return ", ".join([*plain, *(f"`{parameter}`" for parameter in remark.others)])
 
 
 def test_the_documentation_has_the_same_table() -> None:
-    assert documented() == [
-        [f"[{gateway.name}]({gateway.source})", named(remark), remark.words]
+    assert read_table() == [
+        [f"[{gateway.name}]({gateway.source})", name_parameters(remark), remark.words]
         for gateway in GATEWAYS
         for remark in gateway.remarks
     ]
@@ -77,9 +77,9 @@ def test_a_remark_may_concern_some_models_only() -> None:
 
 @pytest.mark.parametrize("host", ["api.deepseek.com", "api.moonshot.cn", "api.minimax.io"])
 def test_no_reasoning_switches_thinking_off_by_its_type(host: str) -> None:
-    spelling = spelling_of("auto", host)
-    wanted = {"reasoning_effort": "none", "extra": {"thinking": {"type": "enabled", "keep": 1}}}
-    sent = as_request(wanted, spelling)
+    spelling = find_spelling("auto", host)
+    parameters = {"reasoning_effort": "none", "extra": {"thinking": {"type": "enabled", "keep": 1}}}
+    sent = as_request(parameters, spelling)
     assert sent == {"thinking": {"type": "disabled", "keep": 1}}
     assert as_request({"reasoning_effort": "low"}, spelling) == {"reasoning_effort": "low"}
     assert not as_request({"reasoning_effort": "none"}, spelling, refused={"thinking"})

@@ -12,12 +12,12 @@ from tests.support.fake_upstream import (
     done,
     finish,
 )
-from tests.upstream import reply_of
+from tests.upstream import decode_reply
 from tests.upstream.wire import IMAGE_BYTES, PNG
 
 
 def test_an_image_after_the_finish_belongs_to_the_whole_reply() -> None:
-    reply = reply_of(delta("Look:"), finish(), images(PNG), done())
+    reply = decode_reply(delta("Look:"), finish(), images(PNG), done())
     assert (len(reply.images), reply.finish_reason, reply.ending) == (1, "stop", Ending.COMPLETE)
 
 
@@ -27,18 +27,18 @@ def images(*urls: object) -> bytes:
 
 
 def test_images_are_recognised_by_their_bytes_and_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    def encoded(data: bytes, kind: str = "png") -> str:
+    def build_data_url(data: bytes, kind: str = "png") -> str:
         return f"data:image/{kind};base64,{base64.b64encode(data).decode()}"
 
     kinds = [b"\xff\xd8\xff\xe0", b"GIF89a", b"RIFF\0\0\0\0WEBPVP8 ", IMAGE_BYTES]
-    reply = reply_of(images(*map(encoded, kinds)), finish())
+    reply = decode_reply(images(*map(build_data_url, kinds)), finish())
     types = [image.media_type.removeprefix("image/") for image in reply.images]
     assert types == ["jpeg", "gif", "webp", "png"]
     assert reply.images[3].data == IMAGE_BYTES
     assert (reply.ending, reply.left_out) == (Ending.COMPLETE, {})
-    hostile = ["https://tracker.example/x.png", encoded(b"<svg onload=alert(1)>", "svg+xml")]
-    hostile += [encoded(b"<svg>"), "data:text/html;base64,PGI+", "data:image/png;base64,%%%"]
-    assert reply_of(images(*hostile, 5), finish()).left_out == {"image": 6}
-    assert len(reply_of(images(*[PNG] * 20)).images) == 16
+    hostile = ["https://tracker.example/x.png", build_data_url(b"<svg onload=alert(1)>", "svg+xml")]
+    hostile += [build_data_url(b"<svg>"), "data:text/html;base64,PGI+", "data:image/png;base64,%%%"]
+    assert decode_reply(images(*hostile, 5), finish()).left_out == {"image": 6}
+    assert len(decode_reply(images(*[PNG] * 20)).images) == 16
     monkeypatch.setattr(choices_module, "MAX_IMAGES_BYTES", 2 * len(IMAGE_BYTES))
-    assert len(reply_of(images(PNG, PNG), images(PNG)).images) == 2
+    assert len(decode_reply(images(PNG, PNG), images(PNG)).images) == 2

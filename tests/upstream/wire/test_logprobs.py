@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from chatapp.upstream.wire.events import AnswerDelta, LogprobsDelta, TokenLogprob
-from chatapp.upstream.wire.logprobs import ShownToken, logprobs_of, shown_tokens
+from chatapp.upstream.wire.logprobs import DisplayToken, build_display_tokens, read_logprobs
 from tests.support.fake_upstream import frame
-from tests.upstream import RECORDINGS, events_of, reply_of
+from tests.upstream import RECORDINGS, decode_events, decode_reply
 
 ROCKET = "🚀".encode()
 
@@ -20,7 +20,7 @@ def test_tokens_come_with_their_bytes_and_alternatives() -> None:
     first, second = TokenLogprob("a", -0.5, b"a"), TokenLogprob("b", -9999.0)
     expected = TokenLogprob("a", -0.5, b"a", (first, second))
     content = {"content": [token], "refusal": [token]}
-    assert logprobs_of(content, 2) == LogprobsDelta((expected,), (expected,), choice=2)
+    assert read_logprobs(content, 2) == LogprobsDelta((expected,), (expected,), choice=2)
 
 
 def test_tokens_are_not_tracked_by_the_garbage_collector() -> None:
@@ -41,7 +41,7 @@ def test_tokens_are_not_tracked_by_the_garbage_collector() -> None:
     ],
 )
 def test_invalid_tokens_are_repaired(token: dict[str, Any], read: TokenLogprob) -> None:
-    delta = logprobs_of({"content": [token]}, 0)
+    delta = read_logprobs({"content": [token]}, 0)
     assert delta
     assert delta.content == (read,)
 
@@ -50,39 +50,39 @@ def test_invalid_tokens_are_repaired(token: dict[str, Any], read: TokenLogprob) 
     "content", [None, 5, [], {}, {"content": []}, {"content": [5]}, {"tokens": ["a"]}]
 )
 def test_logprobs_that_cannot_be_read_cost_nothing(content: object) -> None:
-    assert logprobs_of(content, 0) is None
+    assert read_logprobs(content, 0) is None
     chunk = {"choices": [{"delta": {"content": "x"}, "logprobs": content}]}
-    assert events_of(frame(chunk)) == [AnswerDelta("x")]
+    assert decode_events(frame(chunk)) == [AnswerDelta("x")]
 
 
 def test_the_bytes_of_a_character_split_over_tokens_are_joined() -> None:
-    reply = reply_of((RECORDINGS / "openai_logprobs.sse").read_bytes())
-    go, rocket = shown_tokens(reply.logprobs)
+    reply = decode_reply((RECORDINGS / "openai_logprobs.sse").read_bytes())
+    go, rocket = build_display_tokens(reply.logprobs)
     assert (go.text, go.top[1].token) == ("Go ", "Up ")
     assert go.probability == pytest.approx(math.exp(-0.25))
     assert (rocket.text, rocket.probability) == ("🚀", 0.0)
 
 
 @pytest.mark.parametrize(
-    ("tokens", "shown"),
+    ("tokens", "display_tokens"),
     [
-        ([TokenLogprob("Größe", 0.0)], [ShownToken("Größe", 1.0)]),
-        ([TokenLogprob("?", 0.0, ROCKET[:2])], [ShownToken("\ufffd", 1.0)]),
+        ([TokenLogprob("Größe", 0.0)], [DisplayToken("Größe", 1.0)]),
+        ([TokenLogprob("?", 0.0, ROCKET[:2])], [DisplayToken("\ufffd", 1.0)]),
         (
             [TokenLogprob("?", 0.0, ROCKET[:2]), TokenLogprob("a", 0.0, b"a")],
-            [ShownToken("\ufffda", 1.0)],
+            [DisplayToken("\ufffda", 1.0)],
         ),
         (
             [TokenLogprob("?", 0.0, b"\xff"), TokenLogprob("a", 0.0, b"a")],
-            [ShownToken("\ufffd", 1.0), ShownToken("a", 1.0)],
+            [DisplayToken("\ufffd", 1.0), DisplayToken("a", 1.0)],
         ),
         (
             [TokenLogprob("?", 0.0, b"x" + ROCKET[:1]), TokenLogprob("?", 0.0, ROCKET[1:])],
-            [ShownToken("x🚀", 1.0)],
+            [DisplayToken("x🚀", 1.0)],
         ),
     ],
 )
 def test_tokens_are_shown_as_whole_characters(
-    tokens: list[TokenLogprob], shown: list[ShownToken]
+    tokens: list[TokenLogprob], display_tokens: list[DisplayToken]
 ) -> None:
-    assert shown_tokens(tokens) == shown
+    assert build_display_tokens(tokens) == display_tokens

@@ -6,7 +6,7 @@ from chatapp.upstream.wire.moderation import (
     ModerationFailure,
     ModerationResult,
     ModerationResults,
-    moderation_of,
+    read_moderation,
 )
 
 RESULT = {
@@ -21,7 +21,7 @@ RESULT = {
 
 def test_results_keep_categories_and_scores() -> None:
     content = {"type": "moderation_results", "model": "omni", "results": [RESULT, {}, RESULT]}
-    moderation = moderation_of(content)
+    moderation = read_moderation(content)
     assert isinstance(moderation, ModerationResults)
     assert moderation.is_flagged
     assert moderation.categories == ["violence"]
@@ -34,7 +34,7 @@ def test_results_keep_categories_and_scores() -> None:
 def test_a_failed_moderation_keeps_its_reason() -> None:
     content = {"type": "error", "code": 500, "message": "bad key sk-a-secret-key"}
     expected = ModerationFailure("500", "bad key ***")
-    assert moderation_of(content, "sk-a-secret-key") == expected
+    assert read_moderation(content, "sk-a-secret-key") == expected
 
 
 @pytest.mark.parametrize(
@@ -42,4 +42,4 @@ def test_a_failed_moderation_keeps_its_reason() -> None:
     [None, 5, {}, {"results": 5}, {"results": [5]}, {"results": [{"categories": ["violence"]}]}],
 )
 def test_an_invalid_result_is_none(content: object) -> None:
-    assert moderation_of(content) is None
+    assert read_moderation(content) is None

@@ -26,14 +26,14 @@ from tests.support.fake_upstream import (
     reasoning,
     usage,
 )
-from tests.upstream import events_of, folded, reply_of
+from tests.upstream import decode_events, decode_reply, fold_events
 
 
 def body(*parts: bytes, split: int = 0) -> Reply:
     """Decode a stream in one piece, or in pieces of `split` bytes."""
     whole = b"".join(parts)
     pieces = [whole[i : i + split] for i in range(0, len(whole), split)] if split else [whole]
-    return reply_of(*pieces)
+    return decode_reply(*pieces)
 
 
 def bare(frame: bytes) -> bytes:
@@ -86,10 +86,10 @@ def test_a_broken_event_on_such_a_line_fails_the_reply() -> None:
 
 @pytest.mark.parametrize("word", ["null", "None", " ", "undefined"])
 def test_an_empty_finish_reason_does_not_end_the_reply(word: str) -> None:
-    said = choice({"content": "Four."}, word)
-    assert body(said, finish(), done()).ending is Ending.COMPLETE
-    assert not any(isinstance(event, Finished) for event in events_of(said))
-    assert body(said).ending is Ending.CUT_OFF
+    text_chunk = choice({"content": "Four."}, word)
+    assert body(text_chunk, finish(), done()).ending is Ending.COMPLETE
+    assert not any(isinstance(event, Finished) for event in decode_events(text_chunk))
+    assert body(text_chunk).ending is Ending.CUT_OFF
     call = {"index": 0, "id": "a", "function": {"name": "now", "arguments": "{}"}}
     assert body(choice({"tool_calls": [call]}, word), finish("tool_calls"), done()).wants_tools
 
@@ -110,11 +110,17 @@ def test_providers_names_for_a_content_filter_are_known(word: str) -> None:
 
 @pytest.mark.parametrize("field", ["content", "reasoning_content", "reasoningContent", "refusal"])
 def test_a_surrogate_pair_may_be_split_between_two_deltas(field: str) -> None:
-    def said(text: str) -> bytes:
+    def build_delta(text: str) -> bytes:
         frame = {"choices": [{"index": 0, "delta": {field: text}, "finish_reason": None}]}
         return f"data: {json.dumps(frame)}\n\n".encode()
 
-    reply = body(said("Done \ud83c"), said("\udf89 a"), said("\udf89b"), said("c\ud83c"), finish())
+    reply = body(
+        build_delta("Done \ud83c"),
+        build_delta("\udf89 a"),
+        build_delta("\udf89b"),
+        build_delta("c\ud83c"),
+        finish(),
+    )
     texts = {"content": reply.answer, "reasoning_content": reply.reasoning}
     texts["reasoningContent"] = reply.reasoning
     assert texts.get(field, reply.refusal) == "Done 🎉 a\ufffdbc\ufffd"
@@ -133,10 +139,10 @@ def test_a_surrogate_pair_in_arguments_may_be_split_too() -> None:
 # ---- tool calls
 
 
-def called(*fragments: str | None) -> Any:
+def decode_call(*fragments: str | None) -> Any:
     first = {"index": 0, "id": "a", "function": {"name": "now", "arguments": fragments[0]}}
     more = [{"index": 0, "function": {"arguments": fragment}} for fragment in fragments[1:]]
-    frames = [choice({"tool_calls": [one]}) for one in (first, *more)]
+    frames = [choice({"tool_calls": [call_part]}) for call_part in (first, *more)]
     (call,) = body(*frames, finish("tool_calls")).tool_calls
     return call
 
@@ -157,19 +163,19 @@ ZONE = '{"timezone": "Asia/Tokyo"}'
     ],
 )
 def test_repeated_or_cumulative_arguments_are_repaired(fragments: tuple[str]) -> None:
-    call = called(*fragments)
+    call = decode_call(*fragments)
     assert call.parsed == {"timezone": "Asia/Tokyo"}
     assert json.loads(call.arguments) == call.parsed
 
 
 @pytest.mark.parametrize("fragments", [(None,), ("",), (" \n",), ("null",), ("{}",), ("{}", "{}")])
 def test_missing_arguments_are_an_empty_object(fragments: tuple[str | None]) -> None:
-    assert called(*fragments).parsed == {}
+    assert decode_call(*fragments).parsed == {}
 
 
 @pytest.mark.parametrize("fragments", [('{"a": 1}', '{"a": 2}'), ("[1]",), ('{"a": 1} x',), ("5",)])
 def test_meaningless_arguments_are_reported(fragments: tuple[str]) -> None:
-    call = called(*fragments)
+    call = decode_call(*fragments)
     assert call.parsed is None
     assert call.problem
 
@@ -179,7 +185,7 @@ def test_a_name_may_come_in_pieces(names: tuple[str, ...]) -> None:
     parts = [{"index": 0, "function": {"name": name}} for name in names]
     frames = [choice({"tool_calls": [part]}) for part in parts]
     arguments = choice({"tool_calls": [{"index": 0, "function": {"arguments": "{}"}}]})
-    events = events_of(*frames, arguments, finish("tool_calls"))
+    events = decode_events(*frames, arguments, finish("tool_calls"))
     assert [event.index for event in events if isinstance(event, ToolCallDelta)] == [0] * (
         len(names) + 1
     )
@@ -264,20 +270,23 @@ def test_other_names_in_camel_case_are_read() -> None:
         done(),
     )
     assert (reply.reasoning, reply.wants_tools) == ("Hm.", True)
-    assert [one.name for one in reply.tool_calls] == ["now"]
+    assert [tool_call.name for tool_call in reply.tool_calls] == ["now"]
 
 
 # ---- envelopes, and what is no reply
 
 
-def wrapped(data: bytes, name: str) -> bytes:
+def wrap_in_envelope(data: bytes, name: str) -> bytes:
     return frame({"code": 0, name: json.loads(bare(data))})
 
 
 @pytest.mark.parametrize("name", ["data", "result", "response"])
 @pytest.mark.parametrize("split", [0, 1])
 def test_chunks_in_an_envelope_are_read(name: str, split: int) -> None:
-    parts = [wrapped(one, name) for one in (delta("Hello "), delta("there"), finish(), usage())]
+    parts = [
+        wrap_in_envelope(part, name)
+        for part in (delta("Hello "), delta("there"), finish(), usage())
+    ]
     reply = body(*parts, done(), split=split)
     assert (reply.answer, reply.ending, reply.usage) == (
         "Hello there",
@@ -285,7 +294,7 @@ def test_chunks_in_an_envelope_are_read(name: str, split: int) -> None:
         TokenUsage(12, 18, 30),
     )
     assert not reply.left_out
-    failed = body(parts[0], wrapped(error("overloaded"), name), split=split)
+    failed = body(parts[0], wrap_in_envelope(error("overloaded"), name), split=split)
     assert failed.error
     assert (failed.answer, failed.error.message) == ("Hello ", "overloaded")
 
@@ -304,8 +313,8 @@ def test_an_error_around_an_empty_envelope_fails_the_reply() -> None:
 
 @pytest.mark.parametrize("outer", [{"usage": {"prompt_tokens": 1}}, {"error": {"code": 0}}])
 def test_an_envelope_may_have_members_of_a_chunk(outer: dict[str, Any]) -> None:
-    parts = [json.loads(bare(one)) for one in (delta("Hello"), finish())]
-    reply = body(*(frame({**outer, "data": one}) for one in parts), done())
+    parts = [json.loads(bare(part)) for part in (delta("Hello"), finish())]
+    reply = body(*(frame({**outer, "data": part}) for part in parts), done())
     assert (reply.answer, reply.ending) == ("Hello", Ending.COMPLETE)
 
 
@@ -314,7 +323,7 @@ def test_a_whole_reply_in_an_envelope_is_read(name: str) -> None:
     completion = {"choices": [{"message": {"content": "Hello"}, "finish_reason": "stop"}]}
     events = EventDecoder().receive_completion(json.dumps({name: completion}).encode())
     assert events
-    assert (folded(events).answer, folded(events).ending) == ("Hello", Ending.COMPLETE)
+    assert (fold_events(events).answer, fold_events(events).ending) == ("Hello", Ending.COMPLETE)
     assert EventDecoder().receive_completion(json.dumps({name: [1]}).encode()) is None
 
 
@@ -353,8 +362,8 @@ def test_usage_after_the_end_counts_and_nothing_else_does(split: int) -> None:
     reply = body(delta("Four."), finish(), done(), *late, split=split)
     assert (reply.answer, reply.ending) == ("Four.", Ending.COMPLETE)
     assert reply.usage == TokenUsage(12, 18, 30)
-    known = body(delta("Four."), finish(), usage(1, 2), done(), usage(12, 18), split=split)
-    assert known.usage == TokenUsage(1, 2, 3)
+    counted_before = body(delta("Four."), finish(), usage(1, 2), done(), usage(12, 18), split=split)
+    assert counted_before.usage == TokenUsage(1, 2, 3)
 
 
 def test_usage_after_a_failure_does_not_count() -> None:
@@ -407,6 +416,8 @@ def test_cumulative_deltas_may_begin_with_digits() -> None:
 def test_reasoning_is_not_held_back_until_after_the_answer() -> None:
     parts = [*map(reasoning, ("A", "An")), delta("Four."), finish(), done()]
     texts = [
-        event.text for event in events_of(*parts) if isinstance(event, ReasoningDelta | AnswerDelta)
+        event.text
+        for event in decode_events(*parts)
+        if isinstance(event, ReasoningDelta | AnswerDelta)
     ]
     assert texts == ["A", "An", "Four."]

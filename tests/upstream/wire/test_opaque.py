@@ -5,14 +5,14 @@ from typing import Any
 
 from chatapp.upstream.wire.opaque import MAX_BYTES
 from tests.support.fake_upstream import choice, delta, finish
-from tests.upstream import reply_of
+from tests.upstream import decode_reply
 
 CALL = {"index": 0, "id": "a", "function": {"name": "now", "arguments": "{}"}}
 CALLS = choice({"tool_calls": [CALL]})
 
 
-def opaque_of(*deltas: dict[str, Any], calls: bytes = CALLS) -> dict[str, Any]:
-    return dict(reply_of(*map(choice, deltas), calls, finish("tool_calls")).opaque)
+def decode_opaque(*deltas: dict[str, Any], calls: bytes = CALLS) -> dict[str, Any]:
+    return dict(decode_reply(*map(choice, deltas), calls, finish("tool_calls")).opaque)
 
 
 def test_reasoning_details_are_joined_by_index_and_encrypted_ones_stay_unchanged() -> None:
@@ -20,7 +20,7 @@ def test_reasoning_details_are_joined_by_index_and_encrypted_ones_stay_unchanged
         return {"type": "reasoning.text", "text": words, "index": index, "format": "f"} | more
 
     encrypted = {"type": "reasoning.encrypted", "data": "EvcL", "index": 0, "id": "a"}
-    found = opaque_of(
+    opaque = decode_opaque(
         {"reasoning_details": [text("I need ", signature=None)]},
         {"reasoning_details": [text("Another", 1)]},
         {"reasoning_details": [text("the clock.", signature="s")]},
@@ -29,7 +29,7 @@ def test_reasoning_details_are_joined_by_index_and_encrypted_ones_stay_unchanged
         {"reasoning_details": {"type": "reasoning.summary", "summary": "A clock."}},
         {"reasoning_details": [{"type": "reasoning.summary", "summary": " Two."}]},
     )
-    assert found == {
+    assert opaque == {
         "reasoning_details": [
             text("I need the clock.", signature="s"),
             text("Another", 1),
@@ -41,18 +41,21 @@ def test_reasoning_details_are_joined_by_index_and_encrypted_ones_stay_unchanged
 
 
 def test_a_thinking_block_ends_with_its_signature() -> None:
-    def thought(text: str, signature: str | None = None) -> dict[str, Any]:
+    def build_thought(text: str, signature: str | None = None) -> dict[str, Any]:
         return {"type": "thinking", "thinking": text, "signature": signature}
 
     hidden = {"type": "redacted_thinking", "data": "x"}
-    found = opaque_of(
-        *({"thinking_blocks": [one]} for one in (thought("I need "), thought("the clock."))),
-        {"reasoning_content": "", "thinking_blocks": [thought("", "EqQB")]},
-        {"thinking_blocks": [thought("More.", "second"), hidden]},
+    opaque = decode_opaque(
+        *(
+            {"thinking_blocks": [block]}
+            for block in (build_thought("I need "), build_thought("the clock."))
+        ),
+        {"reasoning_content": "", "thinking_blocks": [build_thought("", "EqQB")]},
+        {"thinking_blocks": [build_thought("More.", "second"), hidden]},
     )
-    assert found["thinking_blocks"] == [
-        thought("I need the clock.", "EqQB"),
-        thought("More.", "second"),
+    assert opaque["thinking_blocks"] == [
+        build_thought("I need the clock.", "EqQB"),
+        build_thought("More.", "second"),
         hidden,
     ]
 
@@ -61,7 +64,7 @@ def test_a_signature_may_come_after_the_calls_or_the_finish() -> None:
     thought = {"type": "thinking", "thinking": "Hm."}
     signed = choice({"thinking_blocks": [{"type": "thinking", "signature": "s"}]})
     for end in ((signed, finish("tool_calls")), (finish("tool_calls"), signed)):
-        reply = reply_of(choice({"thinking_blocks": [thought]}), CALLS, *end)
+        reply = decode_reply(choice({"thinking_blocks": [thought]}), CALLS, *end)
         assert reply.opaque == {"thinking_blocks": [thought | {"signature": "s"}]}
         assert reply.wants_tools
 
@@ -69,25 +72,27 @@ def test_a_signature_may_come_after_the_calls_or_the_finish() -> None:
 def test_provider_specific_fields_grow_or_are_replaced() -> None:
     first: dict[str, Any] = {"thought_signatures": ["a"], "model": "x", "other": {"b": 1}}
     second = {"thought_signatures": ["b"], "model": "y", "other": None}
-    found = opaque_of({"provider_specific_fields": first}, {"provider_specific_fields": second})
+    opaque = decode_opaque(
+        {"provider_specific_fields": first}, {"provider_specific_fields": second}
+    )
     merged = {"thought_signatures": ["a", "b"], "model": "y", "other": {"b": 1}}
-    assert found == {"provider_specific_fields": merged}
+    assert opaque == {"provider_specific_fields": merged}
 
 
 def test_reasoning_opaque_is_taken_unchanged() -> None:
-    assert opaque_of({"reasoning_opaque": "kC5="}) == {"reasoning_opaque": "kC5="}
+    assert decode_opaque({"reasoning_opaque": "kC5="}) == {"reasoning_opaque": "kC5="}
 
 
 def test_nothing_is_kept_without_a_tool_call() -> None:
-    reply = reply_of(choice({"reasoning_opaque": "kC5="}), delta("Four."), finish())
+    reply = decode_reply(choice({"reasoning_opaque": "kC5="}), delta("Four."), finish())
     assert reply.opaque == {}
 
 
 def test_a_field_that_is_too_large_or_can_not_be_stored_is_left_out_entirely() -> None:
     half = {"reasoning_opaque": "x" * (MAX_BYTES // 2)}
     details = {"reasoning_details": [{"type": "reasoning.text", "text": "\0"}]}
-    deltas = [choice(one) for one in (half, details, half, half)]
-    reply = reply_of(*deltas, CALLS, finish("tool_calls"))
+    deltas = [choice(fields) for fields in (half, details, half, half)]
+    reply = decode_reply(*deltas, CALLS, finish("tool_calls"))
     assert reply.opaque == {}
     assert reply.left_out == {"reasoning_details": 1, "reasoning_opaque": 1}
 
@@ -96,8 +101,8 @@ def test_odd_shapes_are_ignored() -> None:
     odd: list[Any] = [5, "text", [None, 5], {"a": "b"}, [[]], {"type": ["x"], "index": {}}]
     names = ("reasoning_details", "thinking_blocks", "provider_specific_fields")
     for name in names:
-        found = opaque_of(*({name: one} for one in odd))
-        assert json.dumps(found)
+        opaque = decode_opaque(*({name: shape} for shape in odd))
+        assert json.dumps(opaque)
 
 
 def test_a_call_keeps_extra_fields_beside_and_within_its_function() -> None:
@@ -105,5 +110,5 @@ def test_a_call_keeps_extra_fields_beside_and_within_its_function() -> None:
     within = {"provider_specific_fields": {"thought_signature": "y"}}
     function = {"name": "now", "arguments": "{}"} | within
     call = {"index": 0, "id": "a", "function": function} | beside
-    (found,) = reply_of(choice({"tool_calls": [call]}), finish("tool_calls")).tool_calls
-    assert found.extras == beside | {"function": within}
+    (decoded_call,) = decode_reply(choice({"tool_calls": [call]}), finish("tool_calls")).tool_calls
+    assert decoded_call.extras == beside | {"function": within}

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from chatapp.upstream.wire.errors import error_of_frame, error_of_response
-from chatapp.upstream.wire.parameter_refusals import ParameterRefusal, refusal_of
+from chatapp.upstream.wire.parameter_refusals import ParameterRefusal, find_refusal
 
 # What a chat may have sent, in several spellings.
 SENT = (
@@ -573,39 +573,42 @@ NOT_ABOUT_A_PARAMETER = [
 ]
 
 
-def refused(case: Case) -> ParameterRefusal | None:
+def find_case_refusal(case: Case) -> ParameterRefusal | None:
     body = {"error": {"message": case.body}} if isinstance(case.body, str) else case.body
     error = error_of_response(case.status, httpx.Headers(), json.dumps(body).encode())
-    return refusal_of(error, case.sent)
+    return find_refusal(error, case.sent)
 
 
 @pytest.mark.parametrize("gateway", CASES)
 def test_a_refusal_is_recognised(gateway: str) -> None:
     case = CASES[gateway]
-    assert refused(case) == ParameterRefusal(tuple(case.fields.split()), case.of_value)
+    assert find_case_refusal(case) == ParameterRefusal(tuple(case.fields.split()), case.of_value)
 
 
 @pytest.mark.parametrize("gateway", CASES)
 def test_only_what_was_sent_is_refused(gateway: str) -> None:
-    assert refused(CASES[gateway]._replace(sent=())) is None
+    assert find_case_refusal(CASES[gateway]._replace(sent=())) is None
 
 
 @pytest.mark.parametrize("message", NOT_ABOUT_A_PARAMETER)
 def test_an_error_about_something_else_refuses_no_parameter(message: str) -> None:
-    assert refused(Case(message, "", PARAMETER)) is None
+    assert find_case_refusal(Case(message, "", PARAMETER)) is None
 
 
 @pytest.mark.parametrize("status", [401, 402, 403, 408, 413, 429, 502, 503])
 def test_a_status_with_another_meaning_is_no_refusal(status: int) -> None:
-    assert refused(CASES["OpenAI, a parameter"]._replace(status=status)) is None
+    assert find_case_refusal(CASES["OpenAI, a parameter"]._replace(status=status)) is None
 
 
 def test_an_error_after_status_200_can_refuse_a_parameter() -> None:
     error = error_of_frame(CASES["DeepSeek"].body["error"])
-    assert refusal_of(error, SENT) == ParameterRefusal(("temperature",), PARAMETER)
+    assert find_refusal(error, SENT) == ParameterRefusal(("temperature",), PARAMETER)
 
 
 @pytest.mark.parametrize("name", ["a(b", "x" * 100, "user", "größe", "["])
 def test_any_name_that_a_person_may_set_can_be_looked_for(name: str) -> None:
-    assert refused(Case(f"Unknown parameter: '{name}'.", name, PARAMETER, sent=(name,)))
-    assert refused(Case("messages.0.user: Field required", "", PARAMETER, sent=(name,))) is None
+    assert find_case_refusal(Case(f"Unknown parameter: '{name}'.", name, PARAMETER, sent=(name,)))
+    assert (
+        find_case_refusal(Case("messages.0.user: Field required", "", PARAMETER, sent=(name,)))
+        is None
+    )

@@ -5,19 +5,19 @@ from typing import Any
 import pytest
 
 from chatapp.upstream.wire.chat_parameters import InvalidParameters
-from chatapp.upstream.wire.parameter_rules import bounded, checked_rules, merged_rules
+from chatapp.upstream.wire.parameter_rules import apply_rules, clean_rules, merge_rules
 
 
-def only_change(wanted: dict[str, object], rules: dict[str, Any]) -> tuple[object, str]:
-    result = bounded(wanted, checked_rules(rules))
+def only_change(parameters: dict[str, object], rules: dict[str, Any]) -> tuple[object, str]:
+    result = apply_rules(parameters, clean_rules(rules))
     [change] = result.changes
-    assert change.wanted == wanted[change.name]
+    assert change.requested == parameters[change.name]
     assert result.parameters.get(change.name) == change.sent
     return change.sent, change.reason
 
 
 @pytest.mark.parametrize(
-    ("name", "wanted", "rule", "sent", "reason"),
+    ("name", "requested", "rule", "sent", "reason"),
     [
         (
             "temperature",
@@ -40,15 +40,15 @@ def only_change(wanted: dict[str, object], rules: dict[str, Any]) -> tuple[objec
     ],
 )
 def test_a_rule_changes_what_a_chat_set_and_says_why(
-    name: str, wanted: object, rule: dict[str, object], sent: object, reason: str
+    name: str, requested: object, rule: dict[str, object], sent: object, reason: str
 ) -> None:
-    found, why = only_change({name: wanted}, {name: rule})
-    assert found == sent
+    changed_value, why = only_change({name: requested}, {name: rule})
+    assert changed_value == sent
     assert reason in why
 
 
 @pytest.mark.parametrize(
-    "wanted",
+    "parameters",
     [
         {"temperature": 0.5},
         {"reasoning_effort": "low"},
@@ -57,8 +57,8 @@ def test_a_rule_changes_what_a_chat_set_and_says_why(
         {"web_search": True},
     ],
 )
-def test_what_is_within_the_rules_is_sent_as_it_is(wanted: dict[str, object]) -> None:
-    rules = checked_rules(
+def test_what_is_within_the_rules_is_sent_as_it_is(parameters: dict[str, object]) -> None:
+    rules = clean_rules(
         {
             "temperature": {"min": 0, "max": 1},
             "reasoning_effort": {"allowed": ["low"]},
@@ -66,19 +66,21 @@ def test_what_is_within_the_rules_is_sent_as_it_is(wanted: dict[str, object]) ->
             "web_search": {"offered": True},
         }
     )
-    result = bounded(wanted, rules)
-    assert result.parameters == wanted
+    result = apply_rules(parameters, rules)
+    assert result.parameters == parameters
     assert not result.changes
 
 
 def test_what_is_fixed_is_sent_even_if_the_chat_does_not_set_it() -> None:
-    result = bounded({}, {"seed": {"fixed": 1}, "temperature": {"max": 1}})
+    result = apply_rules({}, {"seed": {"fixed": 1}, "temperature": {"max": 1}})
     assert result.parameters == {"seed": 1}
     assert not result.changes
 
 
 def test_a_maximum_output_is_sent_even_if_the_chat_sets_none() -> None:
-    assert bounded({}, {"max_output_tokens": {"max": 100}}).parameters == {"max_output_tokens": 100}
+    assert apply_rules({}, {"max_output_tokens": {"max": 100}}).parameters == {
+        "max_output_tokens": 100
+    }
 
 
 def test_other_names_do_not_evade_a_rule() -> None:
@@ -87,21 +89,21 @@ def test_other_names_do_not_evade_a_rule() -> None:
         "reasoning_effort": {"allowed": ["low"]},
         "max_output_tokens": {"max": 100},
     }
-    result = bounded({"extra": extra}, checked_rules(rules))
+    result = apply_rules({"extra": extra}, clean_rules(rules))
     assert result.parameters == {"max_output_tokens": 100, "extra": {"top_k": 1}}
     assert [change.name for change in result.changes] == ["Reasoning", "nPredict"]
     assert "rules for reasoning effort" in result.changes[0].reason
-    assert bounded({"extra": {"n_predict": 1}}, rules).parameters == {"max_output_tokens": 100}
+    assert apply_rules({"extra": {"n_predict": 1}}, rules).parameters == {"max_output_tokens": 100}
 
 
 def test_no_alternatives_are_asked_for_without_logprobs() -> None:
-    wanted = {"logprobs": True, "top_logprobs": 2}
-    assert bounded(wanted, {"logprobs": {"fixed": None}}).parameters == {}
+    parameters = {"logprobs": True, "top_logprobs": 2}
+    assert apply_rules(parameters, {"logprobs": {"fixed": None}}).parameters == {}
 
 
 def test_the_rule_of_a_model_replaces_that_of_all_models() -> None:
     everywhere = {"temperature": {"max": 1}, "seed": {"fixed": 1}}
-    assert merged_rules(everywhere, {"temperature": {"max": 2}}) == {
+    assert merge_rules(everywhere, {"temperature": {"max": 2}}) == {
         "temperature": {"max": 2},
         "seed": {"fixed": 1},
     }
@@ -128,9 +130,9 @@ def test_the_rule_of_a_model_replaces_that_of_all_models() -> None:
 )
 def test_a_wrong_rule_is_refused_in_words(rules: Any, sentence: str) -> None:
     with pytest.raises(InvalidParameters) as raised:
-        checked_rules(rules)
+        clean_rules(rules)
     assert sentence in str(raised.value)
 
 
 def test_empty_rules_are_dropped() -> None:
-    assert checked_rules({"temperature": {}, "seed": {"fixed": None}}) == {"seed": {"fixed": None}}
+    assert clean_rules({"temperature": {}, "seed": {"fixed": None}}) == {"seed": {"fixed": None}}

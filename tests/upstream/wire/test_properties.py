@@ -22,7 +22,7 @@ from chatapp.upstream.wire.events import (
     UsageReported,
 )
 from tests.support.fuzz import adversarial
-from tests.upstream import events_of, folded
+from tests.upstream import decode_events, fold_events
 from tests.upstream.wire.encoders import ENCODERS, Delta, Script
 
 # no NUL, which is replaced, and nothing that could be a think tag
@@ -42,7 +42,7 @@ SCRIPTS = st.builds(
 )
 
 
-def cut(data: bytes, places: list[int]) -> list[bytes]:
+def cut_at(data: bytes, places: list[int]) -> list[bytes]:
     edges = [0, *sorted(place % (len(data) + 1) for place in places), len(data)]
     return [data[start:end] for start, end in itertools.pairwise(edges)]
 
@@ -51,8 +51,10 @@ def cut(data: bytes, places: list[int]) -> list[bytes]:
 def test_a_reply_is_the_same_in_every_dialect_at_any_split(
     script: Script, encode: Callable[[Script], bytes], places: list[int]
 ) -> None:
-    expected = folded([*script.deltas, script.finished, UsageReported(script.usage), StreamDone()])
-    read = folded(events_of(*cut(encode(script), places)))
+    expected = fold_events(
+        [*script.deltas, script.finished, UsageReported(script.usage), StreamDone()]
+    )
+    read = fold_events(decode_events(*cut_at(encode(script), places)))
     assert (read.response_id, read.model) == ("r", "m")
     for part in ("reasoning", "answer", "refusal", "tool_calls", "finish_reason", "usage"):
         assert getattr(read, part) == getattr(expected, part)
@@ -66,12 +68,12 @@ def test_a_reply_is_the_same_in_every_dialect_at_any_split(
 def test_a_reply_cut_anywhere_keeps_every_complete_delta(deltas: list[Delta], place: int) -> None:
     script = Script(deltas, Finished("stop"), TokenUsage(1, 2, 3))
     whole = ENCODERS[0](script)
-    read = events_of(whole[: place % len(whole)])
-    received = _joined([event for event in read if isinstance(event, Delta)])
-    assert received in [_joined(deltas[:count]) for count in range(len(deltas) + 1)]
+    read = decode_events(whole[: place % len(whole)])
+    received = _join_answer([event for event in read if isinstance(event, Delta)])
+    assert received in [_join_answer(deltas[:count]) for count in range(len(deltas) + 1)]
 
 
-def _joined(deltas: list[Delta]) -> tuple[str, list[Delta]]:
+def _join_answer(deltas: list[Delta]) -> tuple[str, list[Delta]]:
     """Return the joined answer and the other deltas.
 
     Deltas of the answer can differ, because text that may begin a tag is held back. White space

@@ -10,8 +10,8 @@ from chatapp.upstream.wire.errors import ErrorKind
 from chatapp.upstream.wire.events import TokenUsage
 from chatapp.upstream.wire.moderation import ModerationFailure, ModerationResults
 from chatapp.upstream.wire.reply import Ending, Reply
-from tests.support.profile import scaled
-from tests.upstream import RECORDINGS, events_of, folded
+from tests.support.profile import choose_size
+from tests.upstream import RECORDINGS, decode_events, fold_events
 
 USAGE = TokenUsage(12, 18, 30)
 ONE_SEARCH = TokenUsage(12, 18, 30, extra_fees=1)
@@ -158,7 +158,7 @@ REPLIES = {
 ASKED_CHOICES = {"openai_choices": 3, "hostile_choice_index": 2}
 
 
-def recorded(name: str) -> bytes:
+def read_recording(name: str) -> bytes:
     return (RECORDINGS / f"{name}.sse").read_bytes()
 
 
@@ -170,12 +170,14 @@ def test_every_recording_has_its_reply_and_every_dialect_its_recording() -> None
 @pytest.mark.parametrize("name", REPLIES)
 def test_a_recording_gives_its_reply_at_every_split(name: str) -> None:
     """In a quick run at every third byte, which still splits every kind of line and character."""
-    stream, choices = recorded(name), ASKED_CHOICES.get(name, 1)
-    events = events_of(stream, choices=choices)
-    assert Expected.of(folded(events)) == REPLIES[name]
-    for i in range(0, len(stream), scaled(3, 1)):
-        assert events_of(stream[:i], stream[i:], choices=choices) == events
-    assert events_of(*(stream[i : i + 1] for i in range(len(stream))), choices=choices) == events
+    stream, choices = read_recording(name), ASKED_CHOICES.get(name, 1)
+    events = decode_events(stream, choices=choices)
+    assert Expected.of(fold_events(events)) == REPLIES[name]
+    for i in range(0, len(stream), choose_size(3, 1)):
+        assert decode_events(stream[:i], stream[i:], choices=choices) == events
+    assert (
+        decode_events(*(stream[i : i + 1] for i in range(len(stream))), choices=choices) == events
+    )
 
 
 @pytest.mark.parametrize(
@@ -197,14 +199,14 @@ def test_a_recording_gives_its_reply_at_every_split(name: str) -> None:
 def test_the_response_and_its_service_are_named(
     name: str, response_id: str, model: str, service_tier: str, fingerprint: str
 ) -> None:
-    reply = folded(events_of(recorded(name)))
+    reply = fold_events(decode_events(read_recording(name)))
     assert (reply.response_id, reply.model) == (response_id, model)
     assert (reply.service_tier, reply.system_fingerprint) == (service_tier, fingerprint)
 
 
 def test_each_choice_is_a_reply_with_the_shared_usage() -> None:
-    events = events_of(recorded("openai_choices"), choices=3)
-    first, second, third = (folded(events, choice) for choice in range(3))
+    events = decode_events(read_recording("openai_choices"), choices=3)
+    first, second, third = (fold_events(events, choice) for choice in range(3))
     assert (first.answer, first.ending) == ("Heads.", Ending.COMPLETE)
     assert (second.answer, second.ending) == ("Tails or", Ending.LENGTH)
     assert third.answer == ""
@@ -213,7 +215,7 @@ def test_each_choice_is_a_reply_with_the_shared_usage() -> None:
 
 
 def test_moderation_results_and_failures_are_kept() -> None:
-    moderation = folded(events_of(recorded("openai_moderation"))).moderation
+    moderation = fold_events(decode_events(read_recording("openai_moderation"))).moderation
     assert moderation
     assert isinstance(moderation.input, ModerationResults)
     assert moderation.input.categories == ["violence"]

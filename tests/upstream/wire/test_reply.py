@@ -10,7 +10,7 @@ from chatapp.upstream.wire.events import (
     Event,
     Failed,
     Finished,
-    ImageCame,
+    ImageReceived,
     LogprobsDelta,
     Moderated,
     PieceLeftOut,
@@ -18,8 +18,8 @@ from chatapp.upstream.wire.events import (
     ReasoningFieldSeen,
     RefusalDelta,
     ResponseStarted,
-    ServiceNamed,
-    SoundCame,
+    ServiceTierReported,
+    SoundReceived,
     SourcesCited,
     SourcesCounted,
     StreamDone,
@@ -35,19 +35,19 @@ from chatapp.upstream.wire.moderation import ModerationFailure
 from chatapp.upstream.wire.reply import Ending, Reply
 from chatapp.upstream.wire.sources import Source
 from chatapp.upstream.wire.tool_calls import ToolCall
-from tests.upstream import folded
+from tests.upstream import fold_events
 
 ERROR = UpstreamError(ErrorKind.STREAM_ERROR)
 
 
-def reply_of(*events: Event) -> Reply:
-    return folded(events)
+def fold_reply(*events: Event) -> Reply:
+    return fold_events(events)
 
 
 def test_every_event_is_applied_to_the_reply() -> None:
     error = UpstreamError(ErrorKind.STREAM_ERROR, "stream interrupted")
     token = TokenLogprob("Hel", -0.5)
-    reply = reply_of(
+    reply = fold_reply(
         ResponseStarted("chatcmpl-1", "m"),
         ReasoningDelta("Hm, "),
         ReasoningDelta("hm."),
@@ -59,7 +59,7 @@ def test_every_event_is_applied_to_the_reply() -> None:
         Finished("stop"),
         Failed(error),
         StreamDone(),
-        ServiceNamed("flex", "fp_1"),
+        ServiceTierReported("flex", "fp_1"),
         LogprobsDelta((token,), (token, token)),
         Moderated(input=ModerationFailure("c", "m")),
         Moderated(output=ModerationFailure("d", "n")),
@@ -86,8 +86,8 @@ def test_every_event_is_applied_to_the_reply() -> None:
         ([Finished("stop"), StreamDone()], Ending.NO_ANSWER),
         ([ReasoningDelta("x"), Finished("stop")], Ending.NO_ANSWER),
         ([AnswerDelta(" "), AnswerDelta("\n"), Finished("stop")], Ending.NO_ANSWER),
-        ([SoundCame(), Finished("stop")], Ending.COMPLETE),
-        ([ImageCame(Image("image/png", b"")), Finished("stop")], Ending.COMPLETE),
+        ([SoundReceived(), Finished("stop")], Ending.COMPLETE),
+        ([ImageReceived(Image("image/png", b"")), Finished("stop")], Ending.COMPLETE),
         ([ToolCallDelta(0, "a", "f"), Finished("tool_calls")], Ending.COMPLETE),
         ([AnswerDelta("x"), Finished("stop")], Ending.COMPLETE),
         ([Finished("tool_calls"), StreamDone()], Ending.NO_ANSWER),
@@ -109,28 +109,28 @@ def test_every_event_is_applied_to_the_reply() -> None:
     ],
 )
 def test_the_ending_follows_from_the_stream(events: list[Event], ending: Ending) -> None:
-    assert folded(events).ending is ending
+    assert fold_events(events).ending is ending
 
 
 def test_a_timeout_is_an_error_with_its_seconds() -> None:
-    error = reply_of(TimedOut(120.0)).error
+    error = fold_reply(TimedOut(120.0)).error
     assert error == UpstreamError(ErrorKind.TIMED_OUT, "nothing came for 120 seconds")
 
 
 def test_a_reply_ignores_events_of_other_choices() -> None:
     events: list[Event] = [AnswerDelta("a"), AnswerDelta("b", choice=1)]
     events.append(Finished("stop", choice=1))
-    assert (folded(events).answer, folded(events).ending) == ("a", Ending.CUT_OFF)
-    assert (folded(events, 1).answer, folded(events, 1).ending) == ("b", Ending.COMPLETE)
+    assert (fold_events(events).answer, fold_events(events).ending) == ("a", Ending.CUT_OFF)
+    assert (fold_events(events, 1).answer, fold_events(events, 1).ending) == ("b", Ending.COMPLETE)
 
 
 def test_images_sources_and_left_out_pieces_are_kept() -> None:
     image = Image("image/png", b"x")
-    reply = reply_of(
+    reply = fold_reply(
         ReasoningFieldSeen("reasoning"),
-        ImageCame(image),
-        ImageCame(image, choice=1),
-        SoundCame(),
+        ImageReceived(image),
+        ImageReceived(image, choice=1),
+        SoundReceived(),
         SourcesCited((Source("https://a.example"), Source("https://b.example", "B"))),
         SourcesCited((Source("https://a.example", "A"), Source("https://b.example")), choice=0),
         SourcesCited((Source("https://c.example"),), choice=1),
@@ -148,7 +148,7 @@ def test_images_sources_and_left_out_pieces_are_kept() -> None:
 
 
 def test_an_answer_that_was_reasoning_becomes_reasoning() -> None:
-    reply = reply_of(
+    reply = fold_reply(
         AnswerDelta("Hm, "), AnswerDelta("hm."), AnswerWasReasoning(), AnswerDelta("Hi")
     )
     assert (reply.reasoning, reply.answer) == ("Hm, hm.", "Hi")
@@ -164,8 +164,8 @@ CALL = [
 
 def test_arguments_are_parsed_only_after_the_finish() -> None:
     arguments = '{"city":"Tokyo"}'
-    assert reply_of(*CALL).tool_calls[0] == ToolCall(0, "call_a", "get_weather", arguments)
-    weather, now = reply_of(*CALL, Finished("tool_calls")).tool_calls
+    assert fold_reply(*CALL).tool_calls[0] == ToolCall(0, "call_a", "get_weather", arguments)
+    weather, now = fold_reply(*CALL, Finished("tool_calls")).tool_calls
     assert (weather.parsed, weather.problem) == ({"city": "Tokyo"}, "")
     assert (now.id, now.name, now.arguments, now.parsed) == ("call_b", "now", "", {})
 
@@ -181,7 +181,7 @@ def test_arguments_are_parsed_only_after_the_finish() -> None:
     ],
 )
 def test_arguments_that_do_not_parse_are_kept_with_the_reason(arguments: str, problem: str) -> None:
-    (call,) = reply_of(ToolCallDelta(0, arguments=arguments), Finished("tool_calls")).tool_calls
+    (call,) = fold_reply(ToolCallDelta(0, arguments=arguments), Finished("tool_calls")).tool_calls
     assert (call.id, call.arguments, call.parsed) == ("call_0", arguments, None)
     assert problem in call.problem
 
@@ -200,4 +200,4 @@ def test_arguments_that_do_not_parse_are_kept_with_the_reason(arguments: str, pr
     ],
 )
 def test_tools_are_wanted_after_complete_calls(events: list[Event], wants_tools: bool) -> None:
-    assert reply_of(*events).wants_tools is wants_tools
+    assert fold_reply(*events).wants_tools is wants_tools

@@ -14,14 +14,14 @@ from chatapp.upstream.wire.sse import (
 )
 
 
-def events_of(*reads: bytes) -> list[tuple[str, str]]:
+def decode_events(*reads: bytes) -> list[tuple[str, str]]:
     decoder = Decoder()
     events = [event for data in reads for event in decoder.receive_data(data)]
     return [(event.event, event.data) for event in events + decoder.close()]
 
 
-def messages_of(*reads: bytes) -> list[str]:
-    return [data for event, data in events_of(*reads) if event != STRAY]
+def decode_messages(*reads: bytes) -> list[str]:
+    return [data for event, data in decode_events(*reads) if event != STRAY]
 
 
 @pytest.mark.parametrize(
@@ -57,15 +57,15 @@ def messages_of(*reads: bytes) -> list[str]:
     ],
 )
 def test_a_stream_gives_the_same_events_at_every_split(stream: bytes, messages: list[str]) -> None:
-    assert messages_of(stream) == messages
+    assert decode_messages(stream) == messages
     for i in range(len(stream)):
-        assert messages_of(stream[:i], stream[i:]) == messages
-    assert messages_of(*(stream[i : i + 1] for i in range(len(stream)))) == messages
+        assert decode_messages(stream[:i], stream[i:]) == messages
+    assert decode_messages(*(stream[i : i + 1] for i in range(len(stream)))) == messages
 
 
 def test_an_event_type_applies_to_one_event_only() -> None:
     stream = b"event: add\ndata: 1\n\ndata: 2\n\nevent: gone\n\ndata: 3\n\n"
-    assert events_of(stream) == [("add", "1"), ("message", "2"), ("message", "3")]
+    assert decode_events(stream) == [("add", "1"), ("message", "2"), ("message", "3")]
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_an_event_type_applies_to_one_event_only() -> None:
         # no blank line between events, with and without names, throughout or once
         (
             b'data: {"a":1}\ndata: {"b":2}\ndata: {"c":3}\ndata: [DONE]\n',
-            [("message", said) for said in ('{"a":1}', '{"b":2}', '{"c":3}', "[DONE]")],
+            [("message", text) for text in ('{"a":1}', '{"b":2}', '{"c":3}', "[DONE]")],
         ),
         (
             b'event: add\ndata: {"a":1}\nevent: error\ndata: {"b":2}\nevent: add\ndata: {"c":3}\n',
@@ -96,9 +96,9 @@ def test_an_event_type_applies_to_one_event_only() -> None:
 def test_events_of_sloppy_servers_are_separated_at_every_split(
     stream: bytes, events: list[tuple[str, str]]
 ) -> None:
-    assert events_of(stream) == events
+    assert decode_events(stream) == events
     for i in range(len(stream)):
-        assert events_of(stream[:i], stream[i:]) == events
+        assert decode_events(stream[:i], stream[i:]) == events
 
 
 def test_events_without_blank_lines_are_returned_at_once() -> None:
@@ -116,7 +116,7 @@ def test_an_event_is_returned_as_soon_as_its_blank_line_arrives() -> None:
 
 def test_an_event_of_the_largest_size_is_accepted() -> None:
     line = b"data:" + b"x" * (MAX_EVENT_BYTES - 5)
-    assert len(messages_of(line + b"\n\n" + line + b"\n\n")) == 2
+    assert len(decode_messages(line + b"\n\n" + line + b"\n\n")) == 2
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_an_event_that_is_too_large_is_an_error_with_the_events_before_it(hostil
         Decoder().receive_data(b"data: before\n\n" + hostile)
     assert [event.data for event in raised.value.events] == ["before"]
     with pytest.raises(EventTooLarge):
-        events_of(*(hostile[i : i + 60_000] for i in range(0, len(hostile), 60_000)))
+        decode_events(*(hostile[i : i + 60_000] for i in range(0, len(hostile), 60_000)))
 
 
 IMAGE = b'data: {"url":"data:image/png;base64,'
@@ -142,15 +142,15 @@ IMAGE = b'data: {"url":"data:image/png;base64,'
 
 def test_an_image_may_be_larger_than_text() -> None:
     line = IMAGE + b"A" * (MAX_IMAGE_EVENT_BYTES - len(IMAGE))
-    assert len(messages_of(line + b"\n\n" + line + b"\n\n")) == 2
+    assert len(decode_messages(line + b"\n\n" + line + b"\n\n")) == 2
     pieces = [line[start : start + 300_000] for start in range(0, len(line), 300_000)]
-    assert len(messages_of(*pieces, b"\n\n")) == 1
+    assert len(decode_messages(*pieces, b"\n\n")) == 1
     after_it = b"data:" + b"x" * MAX_EVENT_BYTES
     for hostile in (line + b"A", line + b"\n\n" + after_it, after_it + IMAGE):
         for step in (300_000, len(hostile)):
             reads = [hostile[start : start + step] for start in range(0, len(hostile), step)]
             with pytest.raises(EventTooLarge):
-                events_of(*reads)
+                decode_events(*reads)
 
 
 def test_a_long_line_in_tiny_reads_is_joined_once() -> None:
@@ -164,11 +164,11 @@ def test_a_long_line_in_tiny_reads_is_joined_once() -> None:
 
 @given(st.lists(st.binary(max_size=40), max_size=6))
 def test_any_bytes_give_the_same_events_however_they_are_split(reads: list[bytes]) -> None:
-    assert events_of(*reads) == events_of(b"".join(reads))
+    assert decode_events(*reads) == decode_events(b"".join(reads))
 
 
 @given(st.lists(st.text("dat: \r\nevx\ufeff", max_size=20).map(str.encode), max_size=6))
 def test_almost_valid_fields_give_the_same_events_however_they_are_split(
     reads: list[bytes],
 ) -> None:
-    assert events_of(*reads) == events_of(b"".join(reads))
+    assert decode_events(*reads) == decode_events(b"".join(reads))

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from chatapp.upstream.wire.events import AnswerDelta, AnswerWasReasoning, ReasoningDelta
 from chatapp.upstream.wire.text_calls import TextCall
 from chatapp.upstream.wire.think_tags import Splitter
-from tests.upstream import folded
+from tests.upstream import fold_events
 
 
-def split(*deltas: str) -> tuple[str, str]:
+def split_deltas(*deltas: str) -> tuple[str, str]:
     splitter = Splitter()
     parts = [part for text in deltas if text for part in splitter.receive_text(text)]
     events = (part for part in [*parts, *splitter.close()] if not isinstance(part, TextCall))
-    reply = folded(events)
+    reply = fold_events(events)
     assert all(reply.reasoning_parts)
     assert all(reply.answer_parts)
     return reply.reasoning, reply.answer
@@ -57,8 +57,8 @@ def test_reasoning_and_answer_are_separated_at_every_split(
     content: str, reasoning: str, answer: str
 ) -> None:
     for i, j in itertools.combinations_with_replacement(range(len(content) + 1), 2):
-        assert split(content[:i], content[i:j], content[j:]) == (reasoning, answer)
-    assert split(*content) == (reasoning, answer)
+        assert split_deltas(content[:i], content[i:j], content[j:]) == (reasoning, answer)
+    assert split_deltas(*content) == (reasoning, answer)
 
 
 def test_only_text_that_may_be_a_tag_is_held_back() -> None:
@@ -78,7 +78,7 @@ def test_reasoning_is_shown_as_answer_until_its_closing_tag() -> None:
 @given(st.lists(st.text(st.sampled_from("<think/g> `\nx"), max_size=12), max_size=6))
 def test_the_split_never_matters_and_no_text_is_lost(deltas: list[str]) -> None:
     content = "".join(deltas)
-    reasoning, answer = split(*deltas)
-    assert (reasoning, answer) == split(content)
+    reasoning, answer = split_deltas(*deltas)
+    assert (reasoning, answer) == split_deltas(content)
     if not re.search("</?think(ing)?>", content):
         assert (reasoning, answer) == ("", content)

@@ -7,11 +7,11 @@ import pytest
 from chatapp.upstream.wire.errors import ErrorKind
 from chatapp.upstream.wire.events import ToolCallDelta
 from tests.support.fake_upstream import choice, delta, finish
-from tests.upstream import events_of, reply_of
+from tests.upstream import decode_events, decode_reply
 
 
-def calls_of(*deltas: dict[str, Any]) -> list[tuple[str, str, str]]:
-    reply = reply_of(*(choice(delta) for delta in deltas), finish("tool_calls"))
+def decode_calls(*deltas: dict[str, Any]) -> list[tuple[str, str, str]]:
+    reply = decode_reply(*(choice(delta) for delta in deltas), finish("tool_calls"))
     return [(call.id, call.name, call.arguments) for call in reply.tool_calls]
 
 
@@ -27,7 +27,7 @@ def test_fragments_join_by_index_in_any_order() -> None:
         {"tool_calls": [fragment(1, arguments="[")]},
         {"tool_calls": [fragment(0, arguments="}"), fragment(1, arguments="]")]},
     ]
-    assert calls_of(*deltas) == [("a", "f", "{}"), ("b", "g", "[]")]
+    assert decode_calls(*deltas) == [("a", "f", "{}"), ("b", "g", "[]")]
 
 
 @pytest.mark.parametrize(
@@ -57,16 +57,16 @@ def test_fragments_join_by_index_in_any_order() -> None:
 def test_fragments_without_an_index_are_assigned_to_their_call(
     fragments: list[dict[str, Any]], calls: list[tuple[str, str, str]]
 ) -> None:
-    assert calls_of({"tool_calls": fragments}) == calls
-    assert calls_of(*({"tool_calls": [one]} for one in fragments)) == calls
+    assert decode_calls({"tool_calls": fragments}) == calls
+    assert decode_calls(*({"tool_calls": [part]} for part in fragments)) == calls
 
 
 def test_the_deprecated_form_counts_only_on_its_own() -> None:
     function = {"name": "f", "arguments": "{}"}
-    assert calls_of({"function_call": function}) == [("call_0", "f", "{}")]
+    assert decode_calls({"function_call": function}) == [("call_0", "f", "{}")]
     both = {"function_call": function, "tool_calls": [fragment(0, "a", "f", "{}")]}
-    assert calls_of(both) == [("a", "f", "{}")]
-    assert calls_of(both, {"function_call": function}) == [("a", "f", "{}")]
+    assert decode_calls(both) == [("a", "f", "{}")]
+    assert decode_calls(both, {"function_call": function}) == [("a", "f", "{}")]
 
 
 WHOLE = '{"n":1}'
@@ -128,26 +128,26 @@ WHOLE = '{"n":1}'
 def test_calls_are_separated_however_they_are_numbered(
     fragments: list[dict[str, Any]], calls: list[tuple[str, str, str]]
 ) -> None:
-    assert calls_of({"tool_calls": fragments}) == calls
-    assert calls_of(*({"tool_calls": [one]} for one in fragments)) == calls
+    assert decode_calls({"tool_calls": fragments}) == calls
+    assert decode_calls(*({"tool_calls": [part]} for part in fragments)) == calls
 
 
 def test_extra_fields_of_a_call_are_kept_within_limits() -> None:
     signed = {"google": {"thought_signature": "x"}}
     part = {**fragment(0, "a", "f"), "extra_content": signed}
     deltas = [{"tool_calls": [part]}, {"tool_calls": [fragment(0, arguments="{}")]}]
-    (call,) = reply_of(*map(choice, deltas), finish("tool_calls")).tool_calls
+    (call,) = decode_reply(*map(choice, deltas), finish("tool_calls")).tool_calls
     assert call.extras == {"extra_content": signed}
     for hostile in (["text"], {"x": "y" * 100_000}, {"x": "\0"}):
         part = {**fragment(0, "a", "f"), "extra_content": hostile}
-        reply = reply_of(choice({"tool_calls": [part]}), finish("tool_calls"))
+        reply = decode_reply(choice({"tool_calls": [part]}), finish("tool_calls"))
         assert reply.tool_calls[0].extras == {}
         assert reply.left_out == {"extra_content": 1}
 
 
 @pytest.mark.parametrize("index", [-1, 128, 10**9])
 def test_an_index_out_of_range_fails_the_reply_and_keeps_the_text_before_it(index: int) -> None:
-    reply = reply_of(delta("kept"), choice({"tool_calls": [fragment(index, "a", "f")]}))
+    reply = decode_reply(delta("kept"), choice({"tool_calls": [fragment(index, "a", "f")]}))
     assert reply.answer == "kept"
     assert reply.error
     assert reply.error.kind is ErrorKind.OUT_OF_RANGE
@@ -155,15 +155,15 @@ def test_an_index_out_of_range_fails_the_reply_and_keeps_the_text_before_it(inde
 
 
 def test_names_are_cut_and_nul_is_replaced() -> None:
-    (event,) = events_of(choice({"tool_calls": [fragment(0, "i" * 999, "n" * 999, "\0")]}))[1:]
+    (event,) = decode_events(choice({"tool_calls": [fragment(0, "i" * 999, "n" * 999, "\0")]}))[1:]
     assert isinstance(event, ToolCallDelta)
     assert (len(event.id), len(event.name), event.arguments) == (999, 200, "\ufffd")
 
 
 def test_long_ids_that_begin_alike_stay_different() -> None:
     ids = [f"{'x' * 70_000}{n}" for n in (1, 2)]
-    parts = [fragment(n, one, "f", "{}") for n, one in enumerate(ids)]
-    first, second = (call[0] for call in calls_of({"tool_calls": parts}))
+    parts = [fragment(n, call_id, "f", "{}") for n, call_id in enumerate(ids)]
+    first, second = (call[0] for call in decode_calls({"tool_calls": parts}))
     assert first != second
     assert len(first) == len(second) == 64 * 1024
-    assert [calls_of({"tool_calls": parts})[0][0]] == [first]  # the same each time
+    assert [decode_calls({"tool_calls": parts})[0][0]] == [first]  # the same each time

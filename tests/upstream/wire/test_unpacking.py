@@ -12,7 +12,7 @@ from chatapp.upstream.wire.unpacking import Unpacker
 TEXT = "Größe 数 🚀 ".encode() * 50
 
 
-def unpacked(coding: str, *reads: bytes) -> bytes:
+def unpack_body(coding: str, *reads: bytes) -> bytes:
     unpacker = Unpacker(coding)
     return b"".join(piece for data in reads for piece in unpacker.receive_data(data))
 
@@ -28,12 +28,12 @@ def unpacked(coding: str, *reads: bytes) -> bytes:
 )
 def test_a_body_is_decompressed_at_every_split(coding: str, packed: bytes) -> None:
     for i in range(len(packed)):
-        assert unpacked(coding, packed[:i], packed[i:]) == TEXT
+        assert unpack_body(coding, packed[:i], packed[i:]) == TEXT
 
 
 @pytest.mark.parametrize("size", [65_535, 65_536, 65_537, 200_000, 3_000_000])
 def test_no_byte_of_a_large_body_is_held_back(size: int) -> None:
-    assert len(unpacked("gzip", gzip.compress(b"x" * size))) == size
+    assert len(unpack_body("gzip", gzip.compress(b"x" * size))) == size
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_a_body_that_can_or_must_not_be_decompressed_fails(
     coding: str, body: bytes, kind: ErrorKind
 ) -> None:
     with pytest.raises(UpstreamFailed) as raised:
-        unpacked(coding, body)
+        unpack_body(coding, body)
     assert raised.value.error.kind is kind
     assert raised.value.error.message
 

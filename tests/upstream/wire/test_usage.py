@@ -8,7 +8,7 @@ from chatapp.upstream.wire.chunks import decode
 from chatapp.upstream.wire.events import TokenUsage, UsageReported
 from chatapp.upstream.wire.usage import Usage
 from tests.support.fake_upstream import chunk, delta, done, finish
-from tests.upstream import events_of, reply_of
+from tests.upstream import decode_events, decode_reply
 
 
 def test_usage_keeps_every_detail() -> None:
@@ -19,7 +19,7 @@ def test_usage_keeps_every_detail() -> None:
         '"accepted_prediction_tokens":6,"rejected_prediction_tokens":7}}}'
     ).usage
     assert usage
-    counted = usage.counted()
+    counted = usage.count_tokens()
     assert counted
     assert (counted.prompt_tokens, counted.completion_tokens, counted.total_tokens) == (12, 19, 31)
     assert (counted.cached_tokens, counted.cache_write_tokens) == (1, 2)
@@ -53,7 +53,7 @@ def test_usage_keeps_every_detail() -> None:
 def test_main_counts_are_given_or_derived_or_there_is_no_usage(
     prompt: Any, completion: Any, total: Any, counts: tuple[int, int, int] | None
 ) -> None:
-    usage = Usage(prompt, completion, total).counted()
+    usage = Usage(prompt, completion, total).count_tokens()
     assert counts == (usage and (usage.prompt_tokens, usage.completion_tokens, usage.total_tokens))
 
 
@@ -63,16 +63,16 @@ def test_an_invalid_detail_is_ignored() -> None:
         '"completion_tokens_details":{"reasoning_tokens":-1,"audio_tokens":"many"}}}'
     ).usage
     assert usage
-    counted = usage.counted()
+    counted = usage.count_tokens()
     assert counted
     assert counted.reasoning_tokens is None
     assert counted.completion_audio_tokens is None
 
 
-def reported(usage: dict[str, Any]) -> TokenUsage:
-    found = reply_of(delta("So."), finish(), chunk([], usage=usage), done()).usage
-    assert found
-    return found
+def report_usage(usage: dict[str, Any]) -> TokenUsage:
+    token_usage = decode_reply(delta("So."), finish(), chunk([], usage=usage), done()).usage
+    assert token_usage
+    return token_usage
 
 
 def main(usage: TokenUsage) -> tuple[int, int, int]:
@@ -122,50 +122,52 @@ def test_counts_are_read_under_every_name(
 ) -> None:
     prompt, completion, total, *more = usage
     sent = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": total}
-    found = reported(sent | (more[0] if more else {}))
-    assert main(found) == counts
-    assert (found.cached_tokens, found.cache_write_tokens) == (cached, written)
-    assert found.reasoning_tokens == reasoning
+    token_usage = report_usage(sent | (more[0] if more else {}))
+    assert main(token_usage) == counts
+    assert (token_usage.cached_tokens, token_usage.cache_write_tokens) == (cached, written)
+    assert token_usage.reasoning_tokens == reasoning
 
 
 def test_counts_are_read_under_other_apis_names() -> None:
-    found = reported({"input_tokens": 12, "output_tokens": 18})
-    assert main(found) == (12, 18, 30)
-    found = reported(
+    token_usage = report_usage({"input_tokens": 12, "output_tokens": 18})
+    assert main(token_usage) == (12, 18, 30)
+    token_usage = report_usage(
         {
             **{"input_tokens": 12, "output_tokens": 18, "total_tokens": 30},
             "input_tokens_details": {"cached_tokens": 4},
             "output_tokens_details": {"reasoning_tokens": 5},
         }
     )
-    assert main(found) == (12, 18, 30)
-    assert (found.cached_tokens, found.reasoning_tokens) == (4, 5)
-    found = reported({"input_tokens": 12, "output_tokens": 18, "cache_read_input_tokens": 100})
-    assert main(found) == (112, 18, 130)
+    assert main(token_usage) == (12, 18, 30)
+    assert (token_usage.cached_tokens, token_usage.reasoning_tokens) == (4, 5)
+    token_usage = report_usage(
+        {"input_tokens": 12, "output_tokens": 18, "cache_read_input_tokens": 100}
+    )
+    assert main(token_usage) == (112, 18, 130)
 
 
 def test_usage_inside_a_choice_is_read() -> None:
     within = {"prompt_tokens": 3019, "completion_tokens": 21, "cached_tokens": 2900}
     ended = chunk([{"index": 0, "delta": {}, "finish_reason": "stop", "usage": within}])
-    usage = reply_of(delta("So."), ended, done()).usage
+    usage = decode_reply(delta("So."), ended, done()).usage
     assert usage
     assert (main(usage), usage.cached_tokens) == ((3019, 21, 3040), 2900)
 
 
 def test_a_later_zero_does_not_erase_a_count() -> None:
-    def counted(*usages: dict[str, Any]) -> TokenUsage:
-        events = events_of(*(chunk([], usage=usage) for usage in usages))
+    def merge_reports(*usages: dict[str, Any]) -> TokenUsage:
+        events = decode_events(*(chunk([], usage=usage) for usage in usages))
         return [event.usage for event in events if isinstance(event, UsageReported)][-1]
 
     begun = {"prompt_tokens": 100, "completion_tokens": 0, "cached_tokens": 90, "cost": 0.5}
     ended = {"prompt_tokens": 0, "completion_tokens": 20, "cached_tokens": 0}
-    found = counted(begun, ended)
-    assert (main(found), found.cached_tokens) == ((100, 20, 120), 90)
-    assert found.cost == 500_000_000
+    token_usage = merge_reports(begun, ended)
+    assert (main(token_usage), token_usage.cached_tokens) == ((100, 20, 120), 90)
+    assert token_usage.cost == 500_000_000
     nothing = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
-    assert main(counted(begun, ended, nothing)) == (100, 20, 120)
+    assert main(merge_reports(begun, ended, nothing)) == (100, 20, 120)
     growing = [{"prompt_tokens": 9, "completion_tokens": count} for count in (1, 2, 3)]
-    assert main(counted(*growing)) == (9, 3, 12)
+    assert main(merge_reports(*growing)) == (9, 3, 12)
 
 
 @pytest.mark.parametrize(
@@ -205,8 +207,8 @@ def test_a_later_zero_does_not_erase_a_count() -> None:
     ],
 )
 def test_the_cost_is_read(sent_cost: dict[str, Any], nano: int | None) -> None:
-    found = reported({"prompt_tokens": 1, "completion_tokens": 1} | sent_cost)
-    assert found.cost == nano
+    token_usage = report_usage({"prompt_tokens": 1, "completion_tokens": 1} | sent_cost)
+    assert token_usage.cost == nano
 
 
 MAIN = {"prompt_tokens": 1, "completion_tokens": 2}
@@ -239,10 +241,10 @@ MAIN = {"prompt_tokens": 1, "completion_tokens": 2}
 def test_searches_and_tools_of_the_gateway_are_fees_besides_the_tokens(
     more: dict[str, Any], fees: int | None
 ) -> None:
-    reply = reply_of(delta("a"), finish(), chunk([], usage=MAIN | more), done())
+    reply = decode_reply(delta("a"), finish(), chunk([], usage=MAIN | more), done())
     assert reply.usage == TokenUsage(1, 2, 3, extra_fees=fees)
 
 
 def test_names_in_camel_case_count() -> None:
     counts = {"promptTokens": 12, "completionTokens": 18, "totalTokens": 30}
-    assert reply_of(delta("a"), chunk([], usage=counts)).usage == TokenUsage(12, 18, 30)
+    assert decode_reply(delta("a"), chunk([], usage=counts)).usage == TokenUsage(12, 18, 30)

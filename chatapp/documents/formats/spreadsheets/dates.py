@@ -19,7 +19,7 @@ MAX_DAYS = 10**9  # of a duration
 
 @dataclass(frozen=True)
 class DateFormat:
-    """What a number format shows of a date, a time or a duration."""
+    """The parts of a date, a time or a duration that a number format shows."""
 
     has_date: bool
     has_time: bool
@@ -28,20 +28,20 @@ class DateFormat:
     elapsed: str = ""  # "h", "m" or "s" if it is a duration: the unit that has no limit
 
 
-def format_date(days: Decimal, shown: DateFormat, is_1904: bool) -> str | None:
+def format_date(days: Decimal, date_format: DateFormat, is_1904: bool) -> str | None:
     """Return the date or time, or None if the number is none."""
-    if shown.elapsed:
-        return _format_duration(days, shown)
+    if date_format.elapsed:
+        return _format_duration(days, date_format)
     if not 0 <= days <= LAST_DAY + 1:
         return None
-    step = Decimal(1).scaleb(-shown.decimals) if shown.has_seconds else Decimal("0.001")
+    step = Decimal(1).scaleb(-date_format.decimals) if date_format.has_seconds else Decimal("0.001")
     seconds = (days * SECONDS_OF_DAY).quantize(step, ROUND_HALF_UP)
     day, second = divmod(seconds, SECONDS_OF_DAY)
     date = _format_day(int(day), is_1904)
-    if date is None or not shown.has_time:
+    if date is None or not date_format.has_time:
         return date
-    time = _format_time(second, shown)
-    if not shown.has_date:
+    time = _format_time(second, date_format)
+    if not date_format.has_date:
         return time
     return f"{date} {time}" if second else date
 
@@ -58,28 +58,29 @@ def _format_day(day: int, is_1904: bool) -> str | None:
     return str(DAY_BEFORE_1900 + datetime.timedelta(day - (day > FAULTY_DAY)))
 
 
-def _format_time(second: Decimal, shown: DateFormat) -> str:
-    minutes, rest = divmod(second, 60)
+def _format_time(second: Decimal, date_format: DateFormat) -> str:
+    minutes, remainder = divmod(second, 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{int(hours):02}:{int(minutes):02}" + (_format_seconds(rest, shown))
+    return f"{int(hours):02}:{int(minutes):02}" + (_format_seconds(remainder, date_format))
 
 
-def _format_duration(days: Decimal, shown: DateFormat) -> str | None:
+def _format_duration(days: Decimal, date_format: DateFormat) -> str | None:
     if abs(days) > MAX_DAYS:
         return None
-    step = Decimal(1).scaleb(-shown.decimals) if shown.has_seconds else Decimal("0.001")
+    step = Decimal(1).scaleb(-date_format.decimals) if date_format.has_seconds else Decimal("0.001")
     seconds = abs(days * SECONDS_OF_DAY).quantize(step, ROUND_HALF_UP)
     sign = "-" if days < 0 and seconds else ""
-    if shown.elapsed == "s":
+    if date_format.elapsed == "s":
         return f"{sign}{seconds:f}"
-    minutes, rest = divmod(seconds, 60)
-    if shown.elapsed == "m":
-        return f"{sign}{int(minutes)}{_format_seconds(rest, shown)}"
+    minutes, remainder = divmod(seconds, 60)
+    if date_format.elapsed == "m":
+        return f"{sign}{int(minutes)}{_format_seconds(remainder, date_format)}"
     hours, minutes = divmod(minutes, 60)
-    return f"{sign}{int(hours)}:{int(minutes):02}{_format_seconds(rest, shown)}"
+    return f"{sign}{int(hours)}:{int(minutes):02}{_format_seconds(remainder, date_format)}"
 
 
-def _format_seconds(seconds: Decimal, shown: DateFormat) -> str:
-    if not shown.has_seconds:
+def _format_seconds(seconds: Decimal, date_format: DateFormat) -> str:
+    if not date_format.has_seconds:
         return ""
-    return f":{seconds:0{shown.decimals + 3 if shown.decimals else 2}.{shown.decimals}f}"
+    width = date_format.decimals + 3 if date_format.decimals else 2
+    return f":{seconds:0{width}.{date_format.decimals}f}"

@@ -12,8 +12,8 @@ from zipfile import BadZipFile
 from chatapp.documents import refusals
 from chatapp.documents.formats.archive import Archive
 from chatapp.documents.formats.illustrated_pages import IllustratedPages
-from chatapp.documents.formats.relationships import Relationship, related, relationships
-from chatapp.documents.formats.xml import child, children, parsed
+from chatapp.documents.formats.relationships import Relationship, find_related_part, relationships
+from chatapp.documents.formats.xml import child, children, parse_xml
 from chatapp.documents.results import Document, Limits
 
 from .excel_comments import read_comments, read_people
@@ -41,13 +41,13 @@ def read(archive: Archive, main: str, limits: Limits) -> Document:
         raise refusals.damaged(KIND) from error
     if not has_text:
         raise refusals.no_text(KIND)
-    if related(archive, main, "vbaProject"):
+    if find_related_part(archive, main, "vbaProject"):
         pages.leave_out("macro project")
     return Document(MEDIA_TYPE, KIND, "Sheet", pages.whole(KIND), pages.pictures, pages.left_out)
 
 
 @dataclass(frozen=True)
-class _Part:
+class _SheetEntry:
     """A sheet's entry in the workbook."""
 
     name: str
@@ -64,7 +64,7 @@ class _Reader:
         self._archive, self._main, self._pages = archive, main, pages
         self._budget = Budget(limits)
         self._headers: set[str] = set()  # written so far
-        self._workbook = parsed(archive.part(main))
+        self._workbook = parse_xml(archive.part(main))
         self._people = read_people(archive, main)
 
     def read(self) -> bool:
@@ -79,14 +79,14 @@ class _Reader:
             self._pages.add(write_sheet(sheet, self._budget))
         return has_text
 
-    def _list_sheets(self) -> list[_Part]:
+    def _list_sheets(self) -> list[_SheetEntry]:
         targets = relationships(self._archive, self._main)
         parts = []
         for each in children(child(self._workbook, "sheets"), "sheet"):
             target = targets.get(_relationship_id(each))
             if target and target.target in self._archive:
                 is_hidden = each.get("state", "visible") != "visible"
-                parts.append(_Part(each.get("name", ""), is_hidden, target.target))
+                parts.append(_SheetEntry(each.get("name", ""), is_hidden, target.target))
         return parts
 
     def _read_values(self) -> Values:
@@ -98,7 +98,7 @@ class _Reader:
             _has_flag(child(self._workbook, "calcPr"), "fullCalcOnLoad"),
         )
 
-    def _read_sheet(self, part: _Part, values: Values) -> Sheet:
+    def _read_sheet(self, part: _SheetEntry, values: Values) -> Sheet:
         sheet = Sheet(part.name, part.is_hidden)
         reader = SheetReader(sheet, values, self._budget)
         reader.read(self._archive, part.part)
@@ -129,7 +129,7 @@ class _Reader:
                 text = sheet.rows[row][column]
                 if (row, column) not in linked and text not in (url, url.removeprefix("mailto:")):
                     linked.add((row, column))
-                    self._budget.take_characters(len(url))
+                    self._budget.spend_characters(len(url))
                     sheet.rows[row][column] = f"[{text}]({url})"
 
     def _new_headers(self, kind: str, texts: list[str], sheet_name: str) -> list[str]:

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from xml.etree.ElementTree import Element
 
 from chatapp.documents.formats.archive import Archive
-from chatapp.documents.formats.relationships import Relationship, related
-from chatapp.documents.formats.xml import child, children, descendants, local, parsed
+from chatapp.documents.formats.relationships import Relationship, find_related_part
+from chatapp.documents.formats.xml import child, children, descendants, local, parse_xml
 
 from .excel_strings import unescape
 from .marks import mark_comment
@@ -15,8 +15,8 @@ THREAD_AUTHOR = "tc="  # of the note that stands for a thread in old versions of
 
 def read_people(archive: Archive, main: str) -> dict[str, str]:
     """Return the names of those who wrote threaded comments, by their ids."""
-    part = related(archive, main, "person")
-    people = children(parsed(archive.part(part)), "person") if part else []
+    part = find_related_part(archive, main, "person")
+    people = children(parse_xml(archive.part(part)), "person") if part else []
     return {each.get("id", ""): each.get("displayName", "") for each in people}
 
 
@@ -29,9 +29,9 @@ def read_comments(
         if target.target not in archive:
             continue
         if target.kind == "threadedComment":
-            blocks += _read_thread(parsed(archive.part(target.target)), people)
+            blocks += _read_thread(parse_xml(archive.part(target.target)), people)
         elif target.kind == "comments":
-            blocks += _read_notes(parsed(archive.part(target.target)))
+            blocks += _read_notes(parse_xml(archive.part(target.target)))
     return blocks
 
 

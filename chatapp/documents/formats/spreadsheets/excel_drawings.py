@@ -1,4 +1,4 @@
-"""What lies on an Excel sheet: pictures, text boxes, diagrams and charts, with their cells."""
+"""Drawings on an Excel sheet: pictures, text boxes, diagrams and charts, with their cells."""
 
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element
@@ -6,7 +6,7 @@ from xml.etree.ElementTree import Element
 from chatapp.documents.formats.archive import Archive
 from chatapp.documents.formats.illustrated_pages import IllustratedPages
 from chatapp.documents.formats.relationships import Relationship, relationships
-from chatapp.documents.formats.xml import attribute, child, descendants, local, parsed
+from chatapp.documents.formats.xml import attribute, child, descendants, local, parse_xml
 
 from .addresses import MAX_COLUMNS, MAX_ROWS, format_address
 from .marks import mark_chart, mark_missing_picture, mark_text_box, place_picture
@@ -21,7 +21,7 @@ def read_drawing(archive: Archive, part: str, pages: IllustratedPages) -> list[s
     reader = _DrawingReader(archive, relationships(archive, part), pages)
     blocks = (
         reader.read_shape(shape, _place(child(anchor, "from")))
-        for anchor in parsed(archive.part(part))
+        for anchor in parse_xml(archive.part(part))
         if local(anchor) in ANCHORS
         for shape in _list_shapes(anchor)
     )
@@ -83,9 +83,9 @@ class _DrawingReader:
         """Read a chart or a diagram. Others, such as slicers, have no text of their own."""
         if chart := self._find_part(next(descendants(frame, "chart"), None), "id"):
             self._pages.leave_out("chart")
-            return _write_chart(parsed(self._archive.part(chart)), place)
+            return _write_chart(parse_xml(self._archive.part(chart)), place)
         if diagram := self._find_part(next(descendants(frame, "relIds"), None), "dm"):
-            points = descendants(parsed(self._archive.part(diagram)), "pt")
+            points = descendants(parse_xml(self._archive.part(diagram)), "pt")
             texts = [text for point in points if (text := _text(point))]
             return f"[Diagram{place}: {'; '.join(texts)}]" if texts else ""
         return ""

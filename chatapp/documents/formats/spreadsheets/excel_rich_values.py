@@ -10,13 +10,13 @@ from xml.etree.ElementTree import Element
 
 from chatapp.documents.formats.archive import Archive
 from chatapp.documents.formats.illustrated_pages import IllustratedPages
-from chatapp.documents.formats.relationships import related, relationships
-from chatapp.documents.formats.xml import attribute, child, children, descendants, parsed
+from chatapp.documents.formats.relationships import find_related_part, relationships
+from chatapp.documents.formats.xml import attribute, child, children, descendants, parse_xml
 
 from .marks import mark_missing_picture
 
 T = TypeVar("T")
-PICTURE, TEXT, SHOWN = "_rvRel:LocalImageIdentifier", "Text", "_DisplayString"
+PICTURE, TEXT, DISPLAY_STRING = "_rvRel:LocalImageIdentifier", "Text", "_DisplayString"
 
 
 class RichValues:
@@ -33,7 +33,7 @@ class RichValues:
             self._values = self._read_values()
         value = _item(self._values, number, first=1) or {}
         if PICTURE not in value:
-            return value.get(SHOWN, "")
+            return value.get(DISPLAY_STRING, "")
         part = self._find_picture(value[PICTURE])
         if part not in self._archive:
             self._pages.leave_out("picture")
@@ -64,18 +64,21 @@ class RichValues:
 
     def _find_picture(self, number: str) -> str:
         if self._pictures is None:
-            part = related(self._archive, self._main, "richValueRel")
+            part = find_related_part(self._archive, self._main, "richValueRel")
             targets = relationships(self._archive, part) if part else {}
-            found = (targets.get(attribute(one, "id")) for one in self._list("richValueRel", "rel"))
-            self._pictures = [one.target if one else "" for one in found]
+            entries = (
+                targets.get(attribute(element, "id"))
+                for element in self._list("richValueRel", "rel")
+            )
+            self._pictures = [element.target if element else "" for element in entries]
         return _item(self._pictures, number) or ""
 
     def _list(self, kind: str, name: str) -> list[Element]:
         return children(self._root(kind), name)
 
     def _root(self, kind: str) -> Element | None:
-        part = related(self._archive, self._main, kind)
-        return parsed(self._archive.part(part)) if part else None
+        part = find_related_part(self._archive, self._main, kind)
+        return parse_xml(self._archive.part(part)) if part else None
 
 
 def _item(items: Sequence[T], number: str, first: int = 0) -> T | None:

@@ -21,7 +21,7 @@ FOOTERS = ("oddFooter", "evenFooter", "firstFooter")
 
 @dataclass(frozen=True)
 class Values:
-    """What the cells of all sheets refer to."""
+    """The values and formats that the cells of all sheets refer to."""
 
     strings: Sequence[str]
     formats: Formats
@@ -148,7 +148,7 @@ class SheetReader(Stream):
             return
         text = self._text(self._cell)
         if text and not text.isspace():
-            self._budget.take(text)
+            self._budget.spend_cells(text)
             if not self._cells:
                 self._sheet.rows[self._row] = self._cells
             self._cells[self._cell.column] = text
@@ -159,8 +159,8 @@ class SheetReader(Stream):
             if not cell.formula:
                 return NOT_CALCULATED
             return write_formula(cell.formula, is_array=cell.formula_kind == "array")
-        if cell.rich_value and (shown := self._values.rich_values.write(cell.rich_value)):
-            return shown
+        if cell.rich_value and (display_text := self._values.rich_values.write(cell.rich_value)):
+            return display_text
         value = cell.value or ""
         match cell.kind:
             case "n":

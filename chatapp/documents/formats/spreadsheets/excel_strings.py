@@ -3,7 +3,7 @@
 import re
 
 from chatapp.documents.formats.archive import Archive
-from chatapp.documents.formats.relationships import related
+from chatapp.documents.formats.relationships import find_related_part
 
 from .streams import Attributes, Stream
 
@@ -11,7 +11,7 @@ ESCAPE = re.compile("_x([0-9A-Fa-f]{4})_")  # a character that XML can't contain
 
 
 def read_strings(archive: Archive, main: str) -> list[str]:
-    part = related(archive, main, "sharedStrings")
+    part = find_related_part(archive, main, "sharedStrings")
     reader = _StringReader()
     if part:
         reader.read(archive, part)

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from chatapp.documents.formats.archive import Archive
-from chatapp.documents.formats.relationships import related
-from chatapp.documents.formats.xml import child, children, parsed
+from chatapp.documents.formats.relationships import find_related_part
+from chatapp.documents.formats.xml import child, children, parse_xml
 
 from .number_formats import NumberFormat, number_format
 
@@ -61,22 +61,24 @@ class Formats:
         self._parsed: dict[int, NumberFormat] = {}
 
     def get(self, style: int) -> NumberFormat:
-        if (found := self._parsed.get(style)) is None:
+        if (cell_format := self._parsed.get(style)) is None:
             code = self._codes[style] if style < len(self._codes) else GENERAL
-            found = self._parsed[style] = number_format(code, self._is_1904)
-        return found
+            cell_format = self._parsed[style] = number_format(code, self._is_1904)
+        return cell_format
 
 
 def read_formats(archive: Archive, main: str, is_1904: bool) -> Formats:
-    part = related(archive, main, "styles")
-    root = parsed(archive.part(part)) if part else None
+    part = find_related_part(archive, main, "styles")
+    root = parse_xml(archive.part(part)) if part else None
     codes = {
         each.get("numFmtId", ""): each.get("formatCode", "")
         for each in children(child(root, "numFmts"), "numFmt")
     }
     numbers = [each.get("numFmtId", "") for each in children(child(root, "cellXfs"), "xf")]
-    return Formats([codes.get(number) or _built_in(number) for number in numbers], is_1904)
+    return Formats(
+        [codes.get(number) or _find_built_in_code(number) for number in numbers], is_1904
+    )
 
 
-def _built_in(number: str) -> str:
+def _find_built_in_code(number: str) -> str:
     return BUILT_IN.get(int(number), GENERAL) if number.isdecimal() else GENERAL

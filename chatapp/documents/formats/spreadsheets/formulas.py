@@ -24,8 +24,10 @@ PREFIX = re.compile(r"(?:of|oooc|msoxl|koffice|kspr):(?==)", re.IGNORECASE)
 
 def write_formula(formula: str, is_array: bool = False) -> str:
     """Return a formula that has no value, marked as such."""
-    shown = "=" + NEWER_FUNCTION.sub("", formula.strip()).removeprefix("=")
-    return f"{{{shown}}} {NOT_CALCULATED}" if is_array else f"{shown} {NOT_CALCULATED}"
+    plain_formula = "=" + NEWER_FUNCTION.sub("", formula.strip()).removeprefix("=")
+    return (
+        f"{{{plain_formula}}} {NOT_CALCULATED}" if is_array else f"{plain_formula} {NOT_CALCULATED}"
+    )
 
 
 def move_formula(formula: str, rows: int, columns: int) -> str:

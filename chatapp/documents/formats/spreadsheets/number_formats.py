@@ -75,21 +75,21 @@ class NumberFormat:
         number = parse_number(text)
         if number is None:
             return text
-        shown = self._format(number, text)
-        if shown.strip():
-            return shown
+        display_text = self._format(number, text)
+        if display_text.strip():
+            return display_text
         return f"{format_plain(text)} (hidden)" if number else "0"
 
     def format_text(self, text: str) -> str:
         """Return what is seen of a text."""
         if self._text is None:
             return text
-        shown = "".join(
+        display_text = "".join(
             text if token.kind in ("at", "general") else token.text
             for token in self._text.tokens
             if token.kind in ("at", "general", "text")
         )
-        return shown if shown.strip() else f"{text} (hidden)"
+        return display_text if display_text.strip() else f"{text} (hidden)"
 
     def _format(self, number: Decimal, text: str) -> str:
         for section, date, pattern in zip(self._sections, self._dates, self._patterns, strict=True):
@@ -113,8 +113,8 @@ def _parse(code: str) -> list[Section]:
         if kind == "end":
             sections.append(Section(tokens, condition))
             tokens, condition = [], None
-        elif kind == "bracket" and (found := CONDITION.fullmatch(text)):
-            condition = found[1], Decimal(found[2])
+        elif kind == "bracket" and (comparison := CONDITION.fullmatch(text)):
+            condition = comparison[1], Decimal(comparison[2])
         else:
             tokens.append(_token(kind, text))
     return [*sections, Section(tokens, condition)]
@@ -194,8 +194,11 @@ def _decimals_of_seconds(tokens: Sequence[Token]) -> int:
     kinds = [token.kind for token in tokens]
     for i, token in enumerate(tokens):
         if token.text[:1] in ("s", "S") and kinds[i + 1 : i + 2] == ["point"]:
-            rest = kinds[i + 2 :]
-            return next((n for n, kind in enumerate(rest) if kind != "digit"), len(rest))
+            following_kinds = kinds[i + 2 :]
+            return next(
+                (n for n, kind in enumerate(following_kinds) if kind != "digit"),
+                len(following_kinds),
+            )
     return 0
 
 

@@ -10,8 +10,8 @@ MAX_EXPONENT = 308  # of a double
 MAX_WHOLE_EXPONENT = 20  # of numbers whose digits are all shown
 MIN_PLAIN_EXPONENT = -5
 # Spreadsheets keep 15 digits: what follows them is an error of the binary fraction.
-KEPT = Context(prec=15, rounding=ROUND_HALF_EVEN)
-WIDE = Context(prec=1_000)
+SPREADSHEET_PRECISION = Context(prec=15, rounding=ROUND_HALF_EVEN)
+FULL_PRECISION = Context(prec=1_000)
 
 
 def parse_number(text: str) -> Decimal | None:
@@ -25,9 +25,11 @@ def parse_number(text: str) -> Decimal | None:
     if abs(exponent) > MAX_EXPONENT:
         return None
     digits = number.as_tuple().digits
-    if len(digits) <= KEPT.prec or number == number.to_integral_value(context=WIDE):
+    if len(digits) <= SPREADSHEET_PRECISION.prec or number == number.to_integral_value(
+        context=FULL_PRECISION
+    ):
         return number
-    return KEPT.plus(number)
+    return SPREADSHEET_PRECISION.plus(number)
 
 
 def format_plain(text: str) -> str:
@@ -41,8 +43,8 @@ def format_plain(text: str) -> str:
 
 
 def format_decimal(number: Decimal) -> str:
-    number = number.normalize(WIDE)
+    number = number.normalize(FULL_PRECISION)
     if MIN_PLAIN_EXPONENT < number.adjusted() <= MAX_WHOLE_EXPONENT or not number:
         return f"{number:f}"
-    mantissa = number.scaleb(-number.adjusted(), WIDE)
+    mantissa = number.scaleb(-number.adjusted(), FULL_PRECISION)
     return f"{mantissa:f}E{number.adjusted():+03}"

@@ -97,7 +97,7 @@ class ContentReader(Stream):
             "h": self._end_paragraph,
             "a": self._end_link,
             "creator": self._end_creator,
-            "date": self._take_inner_text_away,
+            "date": self._pop_inner_text,
             "title": self._end_description,
             "desc": self._end_description,
         }
@@ -177,7 +177,7 @@ class ContentReader(Stream):
             return
         if self._cells:
             for text in self._cells.values():
-                self._budget.take(text, self._rows_repeated)
+                self._budget.spend_cells(text, self._rows_repeated)
             for row in range(self._row, self._row + self._rows_repeated):
                 self._sheet.rows[row] = dict(self._cells)
                 if self._is_hidden_row:
@@ -209,21 +209,21 @@ class ContentReader(Stream):
     def _begin_text(self, _attributes: Attributes) -> None:
         self._before.append(self.take_text())
 
-    def _take_inner_text_away(self) -> str:
+    def _pop_inner_text(self) -> str:
         """Return the text of an element, and go on with the text that was before it."""
         text = self.take_text()
         self._pieces.append(self._before.pop() if self._before else "")
         return text
 
     def _end_paragraph(self) -> None:
-        self._paragraphs[-1].append(self._take_inner_text_away())
+        self._paragraphs[-1].append(self._pop_inner_text())
 
     def _begin_link(self, attributes: Attributes) -> None:
         self._begin_text(attributes)
         self._links.append(attributes.get("href", ""))
 
     def _end_link(self) -> None:
-        text, url = self._take_inner_text_away(), self._links.pop() if self._links else ""
+        text, url = self._pop_inner_text(), self._links.pop() if self._links else ""
         is_link = url.startswith(("http:", "https:", "mailto:"))
         is_link = is_link and text not in (url, url.removeprefix("mailto:"))
         self._pieces.append(f"[{text}]({url})" if is_link else text)
@@ -236,7 +236,7 @@ class ContentReader(Stream):
         self._author = ""
 
     def _end_creator(self) -> None:
-        self._author = self._take_inner_text_away().strip()
+        self._author = self._pop_inner_text().strip()
 
     def _end_annotation(self) -> None:
         text = "\n".join(self._pop_paragraphs())
@@ -261,7 +261,7 @@ class ContentReader(Stream):
             self._open_shapes[-1].embedded = attributes.get("href", "")
 
     def _end_description(self) -> None:
-        text = self._take_inner_text_away()
+        text = self._pop_inner_text()
         if self._open_shapes:
             self._open_shapes[-1].description = text
 
@@ -272,9 +272,9 @@ class ContentReader(Stream):
             self._sheet.below.append(block)
 
 
-def _count(attributes: Attributes, name: str, most: int) -> int:
+def _count(attributes: Attributes, name: str, maximum: int) -> int:
     """Return how often something is repeated or how far it reaches: at least once."""
     text = attributes.get(name, "")
     if not (text.isascii() and text.isdecimal()):
         return 1
-    return max(min(int(text), most), 1) if len(text) < 10 else most
+    return max(min(int(text), maximum), 1) if len(text) < 10 else maximum

@@ -1,4 +1,4 @@
-"""What lies on an OpenDocument sheet: pictures, text boxes, charts and embedded files."""
+"""Shapes on an OpenDocument sheet: pictures, text boxes, charts and embedded files."""
 
 from dataclasses import dataclass
 from posixpath import normpath

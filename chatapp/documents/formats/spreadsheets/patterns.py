@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from .numbers import format_decimal
 
-ROUNDED = Context(prec=1_000, rounding=ROUND_HALF_UP)
+ROUNDING = Context(prec=1_000, rounding=ROUND_HALF_UP)
 MAX_DIGITS = 30  # of a fraction's denominator, and after the decimal point
 
 
@@ -33,7 +33,7 @@ class NumberPattern:
         return any(token.kind in ("digit", "general", "at") for token in self._tokens)
 
     def format(self, number: Decimal) -> str:
-        number = number.scaleb(2 * self._percents, ROUNDED)
+        number = number.scaleb(2 * self._percents, ROUNDING)
         if self._exponent is not None:
             return self._format_scientific(number, self._exponent)
         if self._slash is not None:
@@ -49,14 +49,17 @@ class NumberPattern:
         """Format in scientific notation; several digits before the point are engineers' steps."""
         step = max(self._digits.whole_count, 1)
         exponent = number.adjusted() // step * step if number else 0
-        mantissa = self._digits.round(number.scaleb(-exponent, ROUNDED))
+        mantissa = self._digits.round(number.scaleb(-exponent, ROUNDING))
         if mantissa and mantissa.adjusted() >= step:  # it was rounded up to the next power
             exponent += step
-            mantissa = number.scaleb(-exponent, ROUNDED)
-        rest = self._tokens[place + 1 :]
-        count = next((n for n, token in enumerate(rest) if token.kind != "digit"), len(rest))
+            mantissa = number.scaleb(-exponent, ROUNDING)
+        exponent_tokens = self._tokens[place + 1 :]
+        count = next(
+            (n for n, token in enumerate(exponent_tokens) if token.kind != "digit"),
+            len(exponent_tokens),
+        )
         sign = "-" if exponent < 0 else "+" if self._tokens[place].text.endswith("+") else ""
-        after = "".join(token.text for token in rest[count:])
+        after = "".join(token.text for token in exponent_tokens[count:])
         return f"{self._digits.format(mantissa)}E{sign}{abs(exponent):0{count}}{after}"
 
     def _format_fraction(self, number: Decimal, slash: int) -> str:
@@ -65,19 +68,21 @@ class NumberPattern:
         denominator = "".join(token.text for token in after[:end])[:MAX_DIGITS]
         start = next(i for i, token in enumerate(before) if token.kind == "digit")
         has_whole = any(token.text.isspace() for token in before[start:])
-        whole, rest = ROUNDED.divmod(number, Decimal(1)) if has_whole else (Decimal(0), number)
+        whole, fractional_part = (
+            ROUNDING.divmod(number, Decimal(1)) if has_whole else (Decimal(0), number)
+        )
         if denominator.strip("0#?"):
             divisor = int(denominator.replace("#", "0").replace("?", "0"))
-            parts = int((rest * divisor).quantize(Decimal(1), context=ROUNDED))
+            parts = int((fractional_part * divisor).quantize(Decimal(1), context=ROUNDING))
         else:
             limit = 10 ** min(len(denominator), 9) - 1
-            parts, divisor = Fraction(rest).limit_denominator(limit).as_integer_ratio()
+            parts, divisor = Fraction(fractional_part).limit_denominator(limit).as_integer_ratio()
         if has_whole and parts == divisor:
             whole, parts = whole + 1, 0
-        shown = [f"{whole:f}"] if whole or not parts else []
-        shown += [f"{parts}/{divisor}"] if parts else []
+        components = [f"{whole:f}"] if whole or not parts else []
+        components += [f"{parts}/{divisor}"] if parts else []
         prefix = "".join(token.text for token in before[:start])
-        return prefix + " ".join(shown) + "".join(token.text for token in after[end:])
+        return prefix + " ".join(components) + "".join(token.text for token in after[end:])
 
 
 def _find_slash(tokens: Sequence[Token]) -> int | None:
@@ -104,21 +109,21 @@ class _Digits:
         point = next((i for i, token in enumerate(tokens) if token.kind == "point"), len(tokens))
         self._scale = sum(token.kind == "comma" for token in tokens[last + 1 :])
         self._is_grouped = any(token.kind == "comma" for token in tokens[: min(last, point)])
-        kept = [token if token.kind != "comma" else Token("text", "") for token in tokens]
-        self._whole, self._decimals = kept[:point], kept[point + 1 :]
+        plain_tokens = [token if token.kind != "comma" else Token("text", "") for token in tokens]
+        self._whole, self._decimals = plain_tokens[:point], plain_tokens[point + 1 :]
         self.whole_count = sum(token.kind == "digit" for token in self._whole)
         self._decimal_count = min(self.count - self.whole_count, MAX_DIGITS)
         self._step = Decimal(1).scaleb(-self._decimal_count)
 
     def round(self, number: Decimal) -> Decimal:
-        scaled = number.scaleb(-3 * self._scale, ROUNDED) if self._scale else number
-        return scaled.quantize(self._step, context=ROUNDED)
+        scaled = number.scaleb(-3 * self._scale, ROUNDING) if self._scale else number
+        return scaled.quantize(self._step, context=ROUNDING)
 
     def format(self, number: Decimal) -> str:
         whole, _, decimals = f"{self.round(number):f}".partition(".")
-        shown = self._format_decimals(decimals)
+        decimal_part = self._format_decimals(decimals)
         reversed_parts = list(self._write_whole(whole.lstrip("0")))
-        return "".join(reversed(reversed_parts)) + shown
+        return "".join(reversed(reversed_parts)) + decimal_part
 
     def _write_whole(self, digits: str) -> Iterator[str]:
         """Yield what is before the decimal point from right to left."""
@@ -130,10 +135,10 @@ class _Digits:
                 yield token.text
                 continue
             left -= 1
-            here = digits[-1:] or {"0": "0", "?": " "}.get(token.text, "")
+            current_digit = digits[-1:] or {"0": "0", "?": " "}.get(token.text, "")
             digits = digits[:-1]
-            rest, digits = (digits, "") if left == 0 else ("", digits)
-            for digit in reversed(rest + here):
+            leading_digits, digits = (digits, "") if left == 0 else ("", digits)
+            for digit in reversed(leading_digits + current_digit):
                 if self._is_grouped and written and written % 3 == 0 and digit != " ":
                     yield ","
                 yield digit
@@ -141,7 +146,7 @@ class _Digits:
 
     def _format_decimals(self, digits: str) -> str:
         """Return the point and what follows it."""
-        needed = self._needed(digits)
+        needed = self._count_needed_decimals(digits)
         parts, i = [], 0
         for token in self._decimals:
             if token.kind == "digit":
@@ -151,7 +156,7 @@ class _Digits:
                 parts.append(token.text)
         return ("." if needed else "") + "".join(parts)
 
-    def _needed(self, digits: str) -> int:
+    def _count_needed_decimals(self, digits: str) -> int:
         """Return how many decimals are shown: zeros at the end only where the format has `0`."""
         marks = [token.text for token in self._decimals if token.kind == "digit"]
         needed = self._decimal_count

@@ -30,14 +30,14 @@ class Budget:
         self._cells = limits.cells
         self._characters = limits.characters
 
-    def take(self, text: str, times: int = 1) -> None:
+    def spend_cells(self, text: str, times: int = 1) -> None:
         """Count cells with this text. Raises `Unreadable` beyond the limits."""
         self._cells -= times
         if self._cells < 0:
             raise refusals.too_many_cells(self._limits.cells)
-        self.take_characters(times * (len(text) + SEPARATOR_LENGTH))
+        self.spend_characters(times * (len(text) + SEPARATOR_LENGTH))
 
-    def take_characters(self, count: int) -> None:
+    def spend_characters(self, count: int) -> None:
         self._characters -= count
         if self._characters < 0:
             raise refusals.too_many_characters(self._limits.characters)
@@ -105,7 +105,7 @@ def _fill_merged(sheet: Sheet, columns: Sequence[int], budget: Budget) -> None:
         for row in rows[bisect_left(rows, area.first_row) : bisect_right(rows, area.last_row)]:
             for column in covered[:1] if len(covered) == len(columns) else covered:
                 if (row, column) != (area.first_row, area.first_column):
-                    budget.take(text)
+                    budget.spend_cells(text)
                     _cover(sheet.rows[row], column, text)
 
 
@@ -144,8 +144,8 @@ def _name_gaps(rows: Sequence[int], columns: Sequence[int]) -> str:
         _name_each("row", [format_rows(gap) for gap in find_gaps(rows)]),
         _name_each("column", [format_columns(gap) for gap in find_gaps(columns)]),
     ]
-    shown = "; ".join(name for name in names if name)
-    return f"[Empty and left out: {shown}]" if shown else ""
+    summary = "; ".join(name for name in names if name)
+    return f"[Empty and left out: {summary}]" if summary else ""
 
 
 def _name_each(what: str, gaps: Sequence[str]) -> str:

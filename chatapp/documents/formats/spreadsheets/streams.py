@@ -89,10 +89,10 @@ def _refuse_entity(*_declaration: object) -> NoReturn:
 
 def without_prefixes(attributes: Attributes) -> Attributes:
     """Return the attributes by their names without prefixes; the first of a name counts."""
-    found: Attributes = {}
+    local_attributes: Attributes = {}
     for name, value in attributes.items():
-        found.setdefault(name.rpartition(":")[2], value)
-    return found
+        local_attributes.setdefault(name.rpartition(":")[2], value)
+    return local_attributes
 
 
 Handlers = dict[str, Callable[[Attributes], None]]

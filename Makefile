@@ -54,6 +54,7 @@ test-all: $(VENV)/dev
 check: $(VENV)/dev
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
+	$(BIN)/python -m tests.support.lint_names
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/deptry . --extend-exclude bench

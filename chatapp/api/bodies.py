@@ -18,8 +18,9 @@ from chatapp.api.responses import ApiError
 from chatapp.api.saved_chats import TOOLS, build_chat
 from chatapp.models.conversations.api_chats import ApiChat
 from chatapp.models.platform.image_sizes import read_size
+from chatapp.parameters.table import PARAMETERS
+from chatapp.parameters.values import InvalidParameters, clean_parameters
 from chatapp.text.file_names import clean_file_name
-from chatapp.upstream.wire.chat_parameters import LABELS, InvalidParameters, clean_parameters
 from chatapp.upstream.wire.content import EncodedPart, ImagePart
 from chatapp.upstream.wire.decoder import MAX_CHOICES
 from chatapp.upstream.wire.dialects import ChatMessage
@@ -269,7 +270,7 @@ def _parameters(raw: Mapping[str, Any]) -> dict[str, object]:
         if name in members:
             raise ApiError(400, sentence, "unsupported_parameter", name)
     parameters: dict[str, object] = {
-        name: members.pop(name) for name in list(members) if name in LABELS and name != "extra"
+        name: members.pop(name) for name in list(members) if name in PARAMETERS and name != "extra"
     }
     for name in ("max_tokens", "max_completion_tokens"):
         if name in members:

@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from chatapp.db.primary_keys import parse_pk
 from chatapp.models import ModelChoice
 from chatapp.models.platform.upstreams import NOT_OFFERED
-from chatapp.upstream.wire.chat_parameters import MAX_EXTRA_NAME
+from chatapp.parameters.kinds import MAX_NAME
 
 OUT_OF_DATE = "This page is out of date. Reload it."
 MAX_WITHOUT = 50  # parameters that one retry leaves out
@@ -85,6 +85,6 @@ class NamesField(forms.CharField):
 
     def clean(self, value: str | None) -> tuple[str, ...]:
         names = tuple(dict.fromkeys(str(value or "").split()))
-        if len(names) > MAX_WITHOUT or any(len(name) > MAX_EXTRA_NAME for name in names):
+        if len(names) > MAX_WITHOUT or any(len(name) > MAX_NAME for name in names):
             raise forms.ValidationError(OUT_OF_DATE)
         return names

@@ -39,10 +39,10 @@ from chatapp.models import (
 )
 from chatapp.models.billing.quota_usage import quota_usages, warning
 from chatapp.models.files.attachments import drafted_files
+from chatapp.parameters.controls import Controls
+from chatapp.parameters.table import EFFORT_NAMES
 from chatapp.realtime.worker import worker
 from chatapp.rendering import fragments
-from chatapp.upstream.wire.chat_parameters import EFFORT_NAMES, NO_EFFORT
-from chatapp.upstream.wire.composer_parameters import Controls
 
 logger = logging.getLogger(__name__)
 
@@ -311,7 +311,7 @@ def _models(offers: list[Offer], preselected: list[str]) -> dict[str, object]:
         "offers": offers,
         "chosen_model": chosen,
         "controls": offer.upstream.controls_for(model) if offer and model else Controls(),
-        "efforts": [NO_EFFORT, *EFFORT_NAMES.items()],
+        "efforts": [("", "Default effort"), *EFFORT_NAMES.items()],
         "awaits_models": any(offer.is_awaited for offer in offers),
         "stopgap": "" if chosen in preselected else chosen,
     }

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
-from chatapp.upstream.wire.chat_parameters import InvalidParameters, clean_parameters
+from chatapp.parameters.values import InvalidParameters, clean_parameters
 
 MAX_LINE = 300  # characters of a title or name
 MAX_ID = 100

@@ -14,7 +14,7 @@ from chatapp.library.formats import MAX_SHOWN_LENGTH, entries_in, storable
 from chatapp.library.presets.forms import PresetForm
 from chatapp.models import Preset, User
 from chatapp.models.library.presets import CLOCK, Icon, PresetContent
-from chatapp.upstream.wire.chat_parameters import clean_parameters
+from chatapp.parameters.values import clean_parameters
 
 TEXTS = ("name", "icon", "description", "system_prompt")
 

@@ -1,6 +1,6 @@
 """The form for a system prompt and request parameters, of a chat or a preset.
 
-What it shows is what it saves: each value that `chat_parameters` permits has a form of its own.
+It has a field for each row of `parameters.table`, and shows whatever it saves.
 """
 
 import json
@@ -9,27 +9,32 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django import forms
+from django.forms import BoundField
 
 from chatapp.models.library.presets import MAX_SYSTEM_PROMPT_LENGTH
-from chatapp.text.multiline import MultilineField
-from chatapp.upstream.wire.chat_parameters import (
-    EFFORT_NAMES,
-    LABELS,
+from chatapp.parameters.kinds import (
+    FORMATS,
     MAX_JSON,
-    NO_EFFORT,
-    InvalidParameters,
-    clean_parameters,
+    Choice,
+    Number,
+    ResponseFormat,
+    StopSequences,
+    Switch,
 )
-from chatapp.upstream.wire.composer_parameters import NAMES
+from chatapp.parameters.table import COMPOSER_PARAMETERS, PARAMETERS, Parameter
+from chatapp.parameters.values import InvalidParameters, clean_parameters
+from chatapp.text.multiline import MultilineField
 
 NOT_SET = ("", "Not set")
-FORMATS = [NOT_SET, ("text", "Text"), ("json_object", "JSON"), ("json_schema", "JSON schema")]
-MORE = ("seed", "response_format", "schema", "strict", "stop", "logprobs", "top_logprobs", "extra")
+SCHEMA_PARTS = ("strict", "schema")  # of a response format, with fields of their own
 NO_JSON = "This isn't valid JSON: {} (line {}, column {})."
 
 
 class JSONTextField(MultilineField):
     """JSON as a person types it; None if it is empty."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(required=False, max_length=MAX_JSON, **options)
 
     def prepare_value(self, value: Any) -> Any:
         if not isinstance(value, Mapping):
@@ -57,8 +62,8 @@ class StopField(forms.CharField):
     ESCAPE_TABLE = {ord(character): escape for escape, character in ESCAPES.items()}
     widget = forms.Textarea
 
-    def __init__(self) -> None:
-        super().__init__(required=False, strip=False)
+    def __init__(self, **options: Any) -> None:
+        super().__init__(required=False, strip=False, **options)
 
     def prepare_value(self, value: Any) -> Any:
         is_list = isinstance(value, list)
@@ -79,8 +84,9 @@ class StopField(forms.CharField):
 class SwitchField(forms.ChoiceField):
     """True, False, or None for what is not set."""
 
-    def __init__(self) -> None:
-        super().__init__(required=False, choices=[NOT_SET, ("on", "On"), ("off", "Off")])
+    def __init__(self, **options: Any) -> None:
+        choices = [NOT_SET, ("on", "On"), ("off", "Off")]
+        super().__init__(required=False, choices=choices, **options)
 
     def prepare_value(self, value: Any) -> Any:
         return {True: "on", False: "off"}[value] if isinstance(value, bool) else value
@@ -89,10 +95,36 @@ class SwitchField(forms.ChoiceField):
         return {"on": True, "off": False}.get(super().clean(value))
 
 
-class ParameterForm(forms.Form):
+def _build_field(parameter: Parameter) -> forms.Field:
+    options: dict[str, Any] = {"label": parameter.label, "help_text": parameter.hint}
+    match parameter.kind:
+        case Number(minimum, maximum, is_whole):
+            bounds = {"min": minimum, "max": maximum, "step": "1" if is_whole else "any"}
+            number = forms.IntegerField if is_whole else forms.FloatField
+            return number(required=False, widget=forms.NumberInput(bounds), **options)
+        case Choice(names):
+            return forms.ChoiceField(required=False, choices=[NOT_SET, *names.items()], **options)
+        case ResponseFormat():
+            choices = [NOT_SET, *FORMATS.items()]
+            return forms.ChoiceField(required=False, choices=choices, **options)
+        case Switch():
+            return SwitchField(**options)
+        case StopSequences():
+            return StopField(**options)
+    return JSONTextField(**options)
+
+
+_ParameterFields: Any = type(
+    "_ParameterFields",
+    (forms.Form,),
+    {name: _build_field(parameter) for name, parameter in PARAMETERS.items()},
+)
+
+
+class ParameterForm(_ParameterFields):  # type: ignore[misc]
     """A system prompt and parameters. What is empty is not set, and not sent.
 
-    Once valid, `parameters` holds what is set; see `chat_parameters`.
+    Once valid, `parameters` holds what is set; see `parameters.values`.
     """
 
     system_prompt = MultilineField(
@@ -100,30 +132,22 @@ class ParameterForm(forms.Form):
         strip=False,
         max_length=MAX_SYSTEM_PROMPT_LENGTH,
         label="System prompt",
+        help_text="Sent first in every request.",
         error_messages={
             "max_length": f"A system prompt has at most {MAX_SYSTEM_PROMPT_LENGTH:,} characters."
         },
     )
-    temperature = forms.FloatField(required=False)
-    top_p = forms.FloatField(required=False)
-    max_output_tokens = forms.IntegerField(required=False)
-    reasoning_effort = forms.ChoiceField(required=False, choices=[NO_EFFORT, *EFFORT_NAMES.items()])
-    stop = StopField()
-    seed = forms.IntegerField(required=False)
-    response_format = forms.ChoiceField(required=False, choices=FORMATS)
-    schema = JSONTextField(required=False, max_length=MAX_JSON)
-    strict = SwitchField()
-    logprobs = SwitchField()
-    top_logprobs = forms.IntegerField(required=False)
-    web_search = SwitchField()
-    extra = JSONTextField(required=False, max_length=MAX_JSON)
+    strict = SwitchField(label="Strict schema")
+    schema = JSONTextField(label="JSON schema")
 
     parameters: Mapping[str, object]
 
     @property
     def control_values(self) -> dict[str, object]:
         """The values of the composer's controls; None unsets a parameter."""
-        return {name: self.parameters.get(name) for name in NAMES if name in self.data}
+        return {
+            name: self.parameters.get(name) for name in COMPOSER_PARAMETERS if name in self.data
+        }
 
     @classmethod
     def of(cls, system_prompt: str, parameters: Mapping[str, object]) -> "ParameterForm":
@@ -141,9 +165,9 @@ class ParameterForm(forms.Form):
 
     def clean(self) -> None:
         clean = self.cleaned_data
-        values = {name: clean.get(name) for name in LABELS}
+        values = {name: clean.get(name) for name in PARAMETERS}
         if format_type := clean.get("response_format"):
-            parts = ("schema", "strict") if format_type == "json_schema" else ()
+            parts = SCHEMA_PARTS if format_type == "json_schema" else ()
             format_parts = {name: clean[name] for name in parts if clean.get(name) is not None}
             values["response_format"] = {"type": format_type, **format_parts}
         try:
@@ -157,14 +181,27 @@ class ParameterForm(forms.Form):
                     self.add_error(field_name or None, sentence)
 
     @property
+    def common_fields(self) -> list[BoundField]:
+        return [self[name] for name, parameter in PARAMETERS.items() if parameter.is_common]
+
+    @property
+    def more_fields(self) -> list[BoundField]:
+        """The fields under “More parameters”."""
+        names = [name for name, parameter in PARAMETERS.items() if not parameter.is_common]
+        after_format = names.index("response_format") + 1
+        names[after_format:after_format] = SCHEMA_PARTS
+        return [self[name] for name in names]
+
+    @property
     def has_parameters(self) -> bool:
         """Whether any parameter is set or wrong."""
-        return self._has_any(LABELS)
+        return _has_any([*self.common_fields, *self.more_fields])
 
     @property
     def has_more(self) -> bool:
-        """Whether something under “More parameters” is set or has an error."""
-        return self._has_any(MORE)
+        """Whether something under “More parameters” is set or wrong."""
+        return _has_any(self.more_fields)
 
-    def _has_any(self, names: Iterable[str]) -> bool:
-        return any(self[name].value() not in (None, "") or self[name].errors for name in names)
+
+def _has_any(fields: Iterable[BoundField]) -> bool:
+    return any(field.value() not in (None, "") or field.errors for field in fields)

@@ -8,8 +8,8 @@ from typing import Any
 from chatapp.catalogue import get_display_name
 from chatapp.models.library.file_sets import PresetFile
 from chatapp.models.library.presets import CLOCK, PresetContent
+from chatapp.parameters.table import PARAMETERS
 from chatapp.text.differences import Kind, Piece, differences
-from chatapp.upstream.wire.chat_parameters import PARAMETER_NAMES
 
 CLOCK_NAME, FILES = "Clock", "Files"
 UNKNOWN_TOOL = "a tool server that you can't use"
@@ -75,9 +75,9 @@ def tools_in_words(content: PresetContent, tools: Mapping[int, str]) -> str:
 
 
 def _parameters(parameters: Mapping[str, Any]) -> Iterator[str]:
-    for name, label in PARAMETER_NAMES.items():
+    for name, parameter in PARAMETERS.items():
         if name in parameters:
-            yield f"{label}: {_format_value(parameters[name])}"
+            yield f"{parameter.label}: {_format_value(parameters[name])}"
 
 
 def _format_value(value: object) -> str:

@@ -18,8 +18,8 @@ from chatapp.models.conversations.projects import Project
 from chatapp.models.library.presets import Preset, PresetVersion
 from chatapp.models.platform.upstreams import ModelChoice
 from chatapp.models.refusals import Refused
-from chatapp.upstream.wire.chat_parameters import clean_parameters
-from chatapp.upstream.wire.composer_parameters import NAMES
+from chatapp.parameters.table import COMPOSER_PARAMETERS
+from chatapp.parameters.values import clean_parameters
 
 NOT_OPEN = (
     "You can't use the preset “{}” any more. Choose another one in the chat settings, or none. "
@@ -184,7 +184,9 @@ class ChatSettings(models.Model):
         fields, choices = {True: "on", False: "off", None: ""}, {}
         for model, own in (self.by_model or {}).items():
             chosen = [
-                (name, value) for name, value in own.get("parameters", {}).items() if name in NAMES
+                (name, value)
+                for name, value in own.get("parameters", {}).items()
+                if name in COMPOSER_PARAMETERS
             ]
             choices[model] = {name: fields.get(value, value) for name, value in chosen}
         return json.dumps(choices)

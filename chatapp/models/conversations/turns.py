@@ -35,7 +35,7 @@ from chatapp.models.platform.tool_servers import ToolServer
 from chatapp.models.platform.upstreams import ModelChoice, Upstream
 from chatapp.models.policies.review_policies import ReviewPolicy
 from chatapp.models.refusals import Refused, TooLittleForPrompt
-from chatapp.upstream.wire.chat_parameters import remove_parameters
+from chatapp.parameters.values import remove_parameters
 from chatapp.upstream.wire.estimates import BYTES_PER_TOKEN, MIDDLE, PromptSize
 from chatapp.upstream.wire.history import History
 

@@ -7,7 +7,7 @@ from typing import Self
 from django.db import models, transaction
 from django.utils import timezone
 
-from chatapp.upstream.wire.parameter_rules import Rules, merge_rules
+from chatapp.parameters.rules import Rules, merge_rules
 
 MAX_REFUSING = 1000  # models
 MAX_REFUSED = 50  # fields of a model

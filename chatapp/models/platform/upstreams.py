@@ -32,16 +32,14 @@ from chatapp.models.platform.upstream_validators import (
     validate_parameters,
 )
 from chatapp.models.refusals import Refused
-from chatapp.upstream.wire.chat_parameters import (
-    FIELDS,
-    MAX_OUTPUT,
-    MERGEABLE_FIELDS,
-    as_request,
-    get_parameter,
-    merge_fields,
-    output_limit_in,
+from chatapp.parameters.controls import Controls, controls_for
+from chatapp.parameters.rules import (
+    BoundedParameters,
+    apply_rules,
+    merge_rules,
+    without_refused,
 )
-from chatapp.upstream.wire.composer_parameters import Controls, controls_for
+from chatapp.parameters.table import MAX_OUTPUT
 from chatapp.upstream.wire.dialects import (
     AUTO,
     DIALECTS,
@@ -50,13 +48,14 @@ from chatapp.upstream.wire.dialects import (
 )
 from chatapp.upstream.wire.gateways import Gateway, gateway_at
 from chatapp.upstream.wire.model_list import ListedModel
-from chatapp.upstream.wire.parameter_rules import (
-    BoundedParameters,
-    apply_rules,
-    merge_rules,
-    without_refused,
+from chatapp.upstream.wire.spellings import (
+    MERGEABLE_FIELDS,
+    Spelling,
+    find_output_limit,
+    get_fields,
+    get_parameter,
+    merge_fields,
 )
-from chatapp.upstream.wire.spellings import Spelling
 
 DEMO = "Demo"  # the name of the built-in upstream, which the environment connects
 SILENCE_SECONDS = 300
@@ -219,7 +218,7 @@ class Upstream(ImageSettings, ContextSettings, ConcessionSettings, ParameterSett
         What an administrator sets for all requests is a default for people, except a maximum
         output, which bounds theirs, and parameters that have no control of their own.
         """
-        max_output = output_limit_in(self.parameters)
+        max_output = find_output_limit(self.parameters)
         rules = merge_rules(
             {"max_output_tokens": {"max": max_output}} if max_output else {}, self.rules_for(model)
         )
@@ -234,9 +233,9 @@ class Upstream(ImageSettings, ContextSettings, ConcessionSettings, ParameterSett
         What the model is known to refuse is left out, or spelled in another way.
         """
         sent_parameters = self.bound_parameters(model, chat_parameters).parameters
-        fields = as_request(sent_parameters, self._spelling, self.refused_by(model))
+        fields = self._spelling.build_fields(sent_parameters, self.refused_by(model))
         replaced = {
-            field for name in sent_parameters for field in FIELDS.get(name, ())
+            field for name in sent_parameters for field in get_fields(name)
         } - MERGEABLE_FIELDS
         if sent_parameters.get("logprobs") is False:
             replaced.add("top_logprobs")
@@ -255,7 +254,7 @@ class Upstream(ImageSettings, ContextSettings, ConcessionSettings, ParameterSett
     def output_limit_for(self, model: str, chat_parameters: Mapping[str, object]) -> int | None:
         """Return how many tokens a request lets a model write over all choices, if it says so."""
         options = RequestOptions(parameters=self.parameters_for(model, chat_parameters))
-        max_output = output_limit_in(options.parameters)
+        max_output = find_output_limit(options.parameters)
         return max_output * options.choices if max_output else None
 
     def output_bounds_for(self, model: str) -> tuple[int, int, int]:
@@ -271,7 +270,7 @@ class Upstream(ImageSettings, ContextSettings, ConcessionSettings, ParameterSett
 
     def _compute_output_bounds(self, model: str) -> tuple[int, int, int]:
         usual, least, max_output = (
-            output_limit_in(self.parameters_for(model, chat_parameters)) or 0
+            find_output_limit(self.parameters_for(model, chat_parameters)) or 0
             for chat_parameters in ({}, {"max_output_tokens": 1}, {"max_output_tokens": MAX_OUTPUT})
         )
         return usual, least, max_output

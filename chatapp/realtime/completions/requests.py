@@ -20,10 +20,10 @@ from chatapp.models.conversations.takeovers import TOO_LONG
 from chatapp.models.platform.upstream_failures import UpstreamFailure
 from chatapp.realtime.generation.identifiers import identifiers_for
 from chatapp.realtime.generation.unsaved import OF_REPLIES
-from chatapp.upstream.wire.chat_parameters import output_limit_in
 from chatapp.upstream.wire.dialects import RequestOptions
 from chatapp.upstream.wire.estimates import BYTES_PER_TOKEN, MIDDLE, PromptSize
 from chatapp.upstream.wire.history import History
+from chatapp.upstream.wire.spellings import find_output_limit
 
 REVOKED = "This token was revoked or has expired, or its account was deactivated."
 SWITCHED_OFF = "An administrator has not allowed you to use the API."
@@ -165,7 +165,7 @@ class ApiRequest:
     def reserve(self) -> None:
         """Reserve budget for it, in a transaction. Raises `OverLimit`."""
         options = self.options
-        max_output = output_limit_in(options.parameters)
+        max_output = find_output_limit(options.parameters)
         reservations_by_id = reservations.admit(
             self.completion_request.person,
             [self],

@@ -23,7 +23,6 @@ from chatapp.models.billing.reservations import (
 )
 from chatapp.models.billing.tool_tokens import remember_tool_tokens
 from chatapp.realtime.generation.storing import run_in_write_thread
-from chatapp.upstream.wire.chat_parameters import FIELDS
 from chatapp.upstream.wire.dialects import RequestOptions
 from chatapp.upstream.wire.estimates import PromptSize
 from chatapp.upstream.wire.events import (
@@ -33,6 +32,7 @@ from chatapp.upstream.wire.events import (
     RefusalDelta,
     ToolCallDelta,
 )
+from chatapp.upstream.wire.spellings import OUTPUT_FIELDS
 
 logger = logging.getLogger(__name__)
 
@@ -139,7 +139,7 @@ def _find_token_limit(
     parameters: Mapping[str, object], upstream: Upstream, model: str
 ) -> tuple[str, int | None]:
     """Return the parameter by which the upstream limits an answer, and its present value if set."""
-    for name in FIELDS["max_output_tokens"]:
+    for name in OUTPUT_FIELDS:
         if type(limit := parameters.get(name)) is int and limit > 0:
             return name, limit
     return upstream.output_field_for(model), None

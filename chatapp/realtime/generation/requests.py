@@ -16,12 +16,13 @@ from chatapp.upstream.wire.concessions import Concession, apply_concessions
 from chatapp.upstream.wire.content import ImagePart, is_parts
 from chatapp.upstream.wire.dialects import ChatMessage, RequestOptions
 from chatapp.upstream.wire.history import History
+from chatapp.upstream.wire.spellings import NO_REASONING
 from chatapp.upstream.wire.tool_schemas import has_keywords, without_keywords
 
 KEY_REMOVED = "(key removed)"
 
 
-EFFORT, NO_EFFORT = "reasoning_effort", "none"
+EFFORT = "reasoning_effort"
 TOOLS, REASONING = "tools", "reasoning"
 
 
@@ -54,8 +55,8 @@ async def build_options(
         effort = parameters.get(EFFORT)
         is_clock = all(tool.name == CLOCK_TOOL.name for tool in offered)
         if effort is None and not is_clock:
-            parameters, conceded = {**parameters, EFFORT: NO_EFFORT}, REASONING
-        elif effort != NO_EFFORT:
+            parameters, conceded = {**parameters, EFFORT: NO_REASONING}, REASONING
+        elif effort != NO_REASONING:
             tools, conceded = [], TOOLS
     identifiers = identifiers_for(upstream, model, turn.conversation.user_id, turn.conversation.pk)
     return RequestOptions(tools, upstream.parameters_for(model, parameters) | identifiers), conceded

@@ -16,6 +16,7 @@ from chatapp.models import ChatSettings, ToolServer, Turn, Upstream, Usage
 from chatapp.models.conversations.costs import Cost
 from chatapp.models.conversations.rounds import Round, ToolRun
 from chatapp.models.conversations.takeovers import plan_takeover, take_over
+from chatapp.parameters.values import find_parameter_names, quote_value
 from chatapp.realtime.generation.budget_guard import BudgetGuard
 from chatapp.realtime.generation.fallback import Fallbacks
 from chatapp.realtime.generation.frame_scheduler import FrameScheduler
@@ -28,7 +29,6 @@ from chatapp.realtime.journal import Segment
 from chatapp.rendering.fragments import LiveReply
 from chatapp.tools import Tool
 from chatapp.upstream.client import UpstreamClient
-from chatapp.upstream.wire.chat_parameters import find_parameter_names, format_value
 from chatapp.upstream.wire.concessions import Concession, concession_for
 from chatapp.upstream.wire.content import has_parts, join_texts
 from chatapp.upstream.wire.dialects import ChatMessage, RequestOptions
@@ -207,7 +207,7 @@ class Writer:
         elif refusal and self._is_respelled(refusal):
             await self._ask()
         elif refusal and names:
-            value = format_value(names[0], self._turn.parameters) if refusal.of_value else ""
+            value = quote_value(names[0], self._turn.parameters) if refusal.of_value else ""
             kind = ErrorKind.NO_PARAMETER
             self.reply.error = replace(error, kind=kind, param=" ".join(names), code=value)
         elif concession := concession_for(error, possible):

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from chatapp.models import Message
+from chatapp.parameters.table import get_phrase
 from chatapp.rendering.fragments.words import model_name
-from chatapp.upstream.wire.chat_parameters import LABELS
 from chatapp.upstream.wire.events import ErrorKind, UpstreamError
 from chatapp.upstream.wire.reply import Ending
 
@@ -167,7 +167,7 @@ def _format_refused(names: tuple[str, ...], value: str) -> str:
 
 
 def _join_names(names: tuple[str, ...]) -> str:
-    *others, last = (LABELS.get(name, name) for name in names)
+    *others, last = map(get_phrase, names)
     return f"{', '.join(others)} and {last}" if others else last
 
 

@@ -18,7 +18,7 @@ from chatapp.models.billing.limits import Limit
 from chatapp.models.conversations.extras import Extras
 from chatapp.models.conversations.rounds import RunState, ToolRun
 from chatapp.models.platform import calendar
-from chatapp.upstream.wire.chat_parameters import PARAMETER_NAMES
+from chatapp.parameters.table import PARAMETERS
 from chatapp.upstream.wire.model_list import Ability, ListedModel
 from chatapp.upstream.wire.reply import Ending
 
@@ -252,7 +252,7 @@ def initials(user: User) -> str:
 
 def parameter_name(name: str) -> str:
     """Return a parameter of requests as people read it; an unknown one has its own name."""
-    return PARAMETER_NAMES.get(name, name)
+    return PARAMETERS[name].label if name in PARAMETERS else name
 
 
 def as_json(value: object) -> str:

@@ -25,11 +25,11 @@ from chatapp.models import (
     audit,
 )
 from chatapp.models.platform.addresses import parse_origin
+from chatapp.parameters.doubts import doubts_about
 from chatapp.staff.admin.inquiries import InquiringAdmin
 from chatapp.staff.admin.secret_forms import SecretForm, describe_secret
 from chatapp.upstream.check import Report, check, model_for_chat
 from chatapp.upstream.wire.estimates import cost_of_tools
-from chatapp.upstream.wire.parameters import doubts_about
 
 DEMO_TURNED_OFF = "The built-in demo is now turned off. You can turn it back on."
 

@@ -7,19 +7,10 @@ from typing import Any
 from django import forms
 from django.forms import BoundField
 
-from chatapp.upstream.wire.chat_parameters import (
-    EFFORTS,
-    FORMATS,
-    LABELS,
-    PARAMETER_NAMES,
-    InvalidParameters,
-)
-from chatapp.upstream.wire.parameter_rules import (
-    LIST_PARAMETERS,
-    OFFERABLE_PARAMETERS,
-    Rules,
-    clean_rules,
-)
+from chatapp.parameters.kinds import Choice, Number, Switch
+from chatapp.parameters.rules import Rules, clean_rules
+from chatapp.parameters.table import PARAMETERS, Parameter
+from chatapp.parameters.values import InvalidParameters
 
 PARTS = {
     "min": "At least",
@@ -29,17 +20,8 @@ PARTS = {
     "off": "Can't be set",
     "offered": "Offered at the message box",
 }
-_BOUNDS = {
-    "temperature": ("min", "max", "fixed"),
-    "top_p": ("min", "max", "fixed"),
-    "max_output_tokens": ("max", "fixed"),
-    "seed": ("fixed",),
-    "top_logprobs": ("max",),
-}
-_WHOLE = frozenset({"max_output_tokens", "seed", "top_logprobs"})
-_SWITCHES = frozenset({"logprobs", "web_search"})
 _ON_OR_OFF = {"on": True, "off": False}
-_KNOWN = {"reasoning_effort": EFFORTS, "response_format": FORMATS}
+_SWITCHED = [("on", "On"), ("off", "Off")]
 
 
 @dataclass(frozen=True)
@@ -51,7 +33,7 @@ class Row:
 
     @property
     def label(self) -> str:
-        return PARAMETER_NAMES[self.name]
+        return PARAMETERS[self.name].label
 
 
 class RulesForm(forms.Form):
@@ -61,12 +43,14 @@ class RulesForm(forms.Form):
 
     def __init__(self, data: Any, rules: Rules) -> None:
         super().__init__(data, initial=_initial(rules))
-        for name, part, field in _fields():
-            field.label = PARTS[part]
-            self.fields[f"{name}-{part}"] = field
+        for name, parameter in PARAMETERS.items():
+            for part in PARTS:
+                if part == "off" or part in parameter.rule_keys:
+                    field = self.fields[f"{name}-{part}"] = _build_field(parameter, part)
+                    field.label = PARTS[part]
 
     def clean(self) -> None:
-        entered = {name: rule for name in LABELS if (rule := self._rule(name))}
+        entered = {name: rule for name in PARAMETERS if (rule := self._rule(name))}
         try:
             self.rules = clean_rules(entered)
         except InvalidParameters as invalid:
@@ -78,7 +62,7 @@ class RulesForm(forms.Form):
 
     @property
     def rows(self) -> Iterator[Row]:
-        for name in LABELS:
+        for name in PARAMETERS:
             yield Row(
                 name,
                 [
@@ -93,7 +77,7 @@ class RulesForm(forms.Form):
         if entries["off"]:
             return {"fixed": None}
         entries["offered"] = entries["offered"] or None
-        if name in _SWITCHES:
+        if isinstance(PARAMETERS[name].kind, Switch):
             entries["fixed"] = _ON_OR_OFF.get(str(entries["fixed"]))
         if isinstance(allowed := entries["allowed"], str):
             entries["allowed"] = allowed.replace(",", " ").split()
@@ -104,31 +88,23 @@ class RulesForm(forms.Form):
         }
 
 
-def _fields() -> Iterator[tuple[str, str, forms.Field]]:
-    """Yield the name of a parameter, a part of its rule, and the field for it."""
-    for name in LABELS:
-        number = forms.IntegerField if name in _WHOLE else forms.FloatField
-        for part in _BOUNDS.get(name, ()):
-            yield name, part, number(required=False, widget=_number(name))
-        if name in LIST_PARAMETERS:
-            placeholder = ", ".join(_KNOWN.get(name, ("top_k", "min_p")))
-            widget = forms.TextInput(
-                {"autocomplete": "off", "placeholder": placeholder, "class": "names"}
-            )
-            yield name, "allowed", forms.CharField(required=False, max_length=5000, widget=widget)
-        if name in _SWITCHES:
-            choices = [("", "Not fixed"), ("on", "On"), ("off", "Off")]
-            yield name, "fixed", forms.ChoiceField(required=False, choices=choices)
-        if name == "reasoning_effort":
-            choices = [("", "Not fixed"), *((effort, effort) for effort in EFFORTS)]
-            yield name, "fixed", forms.ChoiceField(required=False, choices=choices)
-        yield name, "off", forms.BooleanField(required=False)
-        if name in OFFERABLE_PARAMETERS:
-            yield name, "offered", forms.BooleanField(required=False)
-
-
-def _number(name: str) -> forms.NumberInput:
-    return forms.NumberInput({"step": "1" if name in _WHOLE else "any", "autocomplete": "off"})
+def _build_field(parameter: Parameter, part: str) -> forms.Field:
+    kind = parameter.kind
+    if part in ("off", "offered"):
+        return forms.BooleanField(required=False)
+    if part == "allowed":
+        placeholder = ", ".join(kind.allowed_values or ("top_k", "min_p"))
+        attributes = {"autocomplete": "off", "placeholder": placeholder, "class": "names"}
+        widget = forms.TextInput(attributes)
+        return forms.CharField(required=False, max_length=5000, widget=widget)
+    if isinstance(kind, Number):
+        step = "1" if kind.is_whole else "any"
+        number = forms.IntegerField if kind.is_whole else forms.FloatField
+        return number(
+            required=False, widget=forms.NumberInput({"step": step, "autocomplete": "off"})
+        )
+    choices = [(value, value) for value in kind.names] if isinstance(kind, Choice) else _SWITCHED
+    return forms.ChoiceField(required=False, choices=[("", "Not fixed"), *choices])
 
 
 def _initial(rules: Rules) -> dict[str, object]:
@@ -142,7 +118,7 @@ def _initial(rules: Rules) -> dict[str, object]:
                 initial[f"{name}-off"] = not value
             elif part == "offered":
                 initial[f"{name}-{part}"] = value
-            elif name in _SWITCHES:
+            elif isinstance(PARAMETERS[name].kind, Switch):
                 initial[f"{name}-{part}"] = "on" if value else "off"
             else:
                 initial[f"{name}-{part}"] = value

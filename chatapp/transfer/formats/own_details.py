@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from chatapp.parameters.table import PARAMETERS
+from chatapp.parameters.values import InvalidParameters, clean_parameters
 from chatapp.transfer.records import (
     OwnChat,
     OwnReply,
@@ -24,7 +26,6 @@ from chatapp.transfer.values import (
     storable,
     text,
 )
-from chatapp.upstream.wire.chat_parameters import LABELS, InvalidParameters, clean_parameters
 from chatapp.upstream.wire.errors import ErrorKind
 from chatapp.upstream.wire.reply import Ending
 
@@ -90,7 +91,7 @@ def _model_settings(
         except InvalidParameters as invalid:
             left_out["parameter"] += len(invalid.errors)
         else:
-            if names := [name for name in LABELS if name in own_parameters]:
+            if names := [name for name in PARAMETERS if name in own_parameters]:
                 own["parameters"] = {name: all_parameters.get(name) for name in names}
         upstream, model = line(record.get("upstream"), 100), line(record.get("model"), MAX_MODEL)
         if own and upstream and model:

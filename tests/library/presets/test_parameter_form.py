@@ -9,7 +9,8 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from chatapp.library.presets.parameter_form import ParameterForm
-from chatapp.upstream.wire.chat_parameters import EFFORTS, InvalidParameters, clean_parameters
+from chatapp.parameters.table import EFFORT_NAMES
+from chatapp.parameters.values import InvalidParameters, clean_parameters
 from tests.support.page import collect_fields, parse
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
@@ -29,7 +30,7 @@ PARAMETERS = st.fixed_dictionaries(
         "temperature": st.floats(0, 2) | st.integers(0, 2),
         "top_p": st.floats(0, 1),
         "max_output_tokens": st.integers(1, 10_000_000),
-        "reasoning_effort": st.sampled_from(EFFORTS),
+        "reasoning_effort": st.sampled_from(list(EFFORT_NAMES)),
         "stop": st.lists(LINES, min_size=1, max_size=4),
         "seed": st.integers(-(2**63), 2**63 - 1),
         "response_format": st.sampled_from([{"type": "text"}, {"type": "json_object"}]) | SCHEMA,

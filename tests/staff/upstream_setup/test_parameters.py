@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 
 from chatapp.models import AuditEvent, Upstream
+from chatapp.parameters.table import PARAMETERS
 from chatapp.staff.upstream_setup import parameter_views
-from chatapp.upstream.wire.chat_parameters import LABELS
 from tests.staff.upstream_setup.test_provider import events
 from tests.support.page import Element, parse
 
@@ -62,7 +62,7 @@ def test_rules_for_every_parameter_are_stored_shown_and_recorded(
     assert desk.post(path, ENTERED | {"model": "one"}).status_code == 302
     team.refresh_from_db()
     assert team.model_parameters == {"one": EVERYTHING}
-    assert EVERYTHING.keys() == LABELS.keys()
+    assert EVERYTHING.keys() == PARAMETERS.keys()
     [(action, detail)] = events()
     assert action == "upstream.changed"
     assert detail["before"] == {"model_parameters": {"one": {}}}
@@ -106,7 +106,7 @@ def test_empty_rules_are_removed_and_others_kept(desk: Client, team: Upstream) -
         ({"reasoning_effort-allowed": "huge"}, "What is allowed of reasoning_effort can be none"),
         ({"extra-allowed": "model"}, "must be names of parameters"),
         ({"web_search-fixed": "on", "web_search-offered": "on"}, "can have nothing else"),
-        ({"seed-fixed": str(2**70)}, "The seed must be a whole number"),
+        ({"seed-fixed": str(2**70)}, "Seed must be a whole number"),
     ],
 )
 def test_a_wrong_rule_is_shown_with_its_reason(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from chatapp.upstream.wire.chat_parameters import LABELS, PARAMETER_NAMES, as_request
+from chatapp.parameters.table import PARAMETERS
 from chatapp.upstream.wire.dialects import find_spelling
 from chatapp.upstream.wire.gateways import GATEWAYS, UNKNOWN, Remark, gateway_at
 
@@ -21,7 +21,7 @@ def read_table() -> list[list[str]]:
 
 
 def name_parameters(remark: Remark) -> str:
-    names = [PARAMETER_NAMES[parameter] for parameter in remark.parameters]
+    names = [PARAMETERS[parameter].label for parameter in remark.parameters]
     plain = [name if name == "Top P" else name.lower() for name in names]
     return ", ".join([*plain, *(f"`{parameter}`" for parameter in remark.others)])
 
@@ -38,7 +38,7 @@ def test_remarks_are_about_parameters_that_chats_have() -> None:
     for gateway in GATEWAYS:
         assert gateway.source.startswith("https://")
         for remark in gateway.remarks:
-            assert set(remark.parameters) <= LABELS.keys()
+            assert set(remark.parameters) <= PARAMETERS.keys()
             assert not remark.words.endswith(".")
             re.compile(remark.models)
 
@@ -79,7 +79,7 @@ def test_a_remark_may_concern_some_models_only() -> None:
 def test_no_reasoning_switches_thinking_off_by_its_type(host: str) -> None:
     spelling = find_spelling("auto", host)
     parameters = {"reasoning_effort": "none", "extra": {"thinking": {"type": "enabled", "keep": 1}}}
-    sent = as_request(parameters, spelling)
+    sent = spelling.build_fields(parameters)
     assert sent == {"thinking": {"type": "disabled", "keep": 1}}
-    assert as_request({"reasoning_effort": "low"}, spelling) == {"reasoning_effort": "low"}
-    assert not as_request({"reasoning_effort": "none"}, spelling, refused={"thinking"})
+    assert spelling.build_fields({"reasoning_effort": "low"}) == {"reasoning_effort": "low"}
+    assert not spelling.build_fields({"reasoning_effort": "none"}, refused={"thinking"})

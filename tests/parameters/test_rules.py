@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from chatapp.upstream.wire.chat_parameters import InvalidParameters
-from chatapp.upstream.wire.parameter_rules import apply_rules, clean_rules, merge_rules
+from chatapp.parameters.rules import apply_rules, clean_rules, merge_rules
+from chatapp.parameters.values import InvalidParameters
 
 
 def only_change(parameters: dict[str, object], rules: dict[str, Any]) -> tuple[object, str]:

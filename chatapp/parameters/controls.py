@@ -7,12 +7,9 @@ the model has refused isn't offered. What an administrator fixed is shown, but c
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from chatapp.upstream.wire.chat_parameters import EFFORTS, MERGEABLE_FIELDS, as_request
+from chatapp.parameters.rules import Rules, merge_rules
 from chatapp.upstream.wire.model_list import Ability, ListedModel
-from chatapp.upstream.wire.parameter_rules import Rules, merge_rules
-from chatapp.upstream.wire.spellings import Spelling
-
-NAMES = ("reasoning_effort", "web_search")
+from chatapp.upstream.wire.spellings import EFFORTS, MERGEABLE_FIELDS, NO_REASONING, Spelling
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +36,7 @@ def controls_for(
     `default_fields` are the fields that the administrator sends with all requests.
     """
     rules = merge_rules(common_rules, model_rules)
-    effort, search = (rules.get(name, {}) for name in NAMES)
+    effort, search = rules.get("reasoning_effort", {}), rules.get("web_search", {})
     searches_by_default = any(
         field in default_fields for field in spelling.web_search if field not in MERGEABLE_FIELDS
     )
@@ -51,10 +48,10 @@ def controls_for(
     )
     efforts = _efforts(model, common_rules, model_rules)
     return Controls(
-        () if _is_refused({NAMES[0]: EFFORTS[0]}, spelling, refused) else efforts,
+        () if _is_refused({"reasoning_effort": NO_REASONING}, spelling, refused) else efforts,
         "fixed" in effort,
         bool(search.get("fixed", searches))
-        and not _is_refused({NAMES[1]: True}, spelling, refused),
+        and not _is_refused({"web_search": True}, spelling, refused),
         searches_by_default,
         "fixed" in search,
     )
@@ -63,7 +60,7 @@ def controls_for(
 def _is_refused(
     parameter: Mapping[str, object], spelling: Spelling, refused: Collection[str]
 ) -> bool:
-    return bool(refused) and not as_request(parameter, spelling, refused)
+    return bool(refused) and not spelling.build_fields(parameter, refused)
 
 
 def _efforts(model: ListedModel, common_rules: Rules, model_rules: Rules) -> tuple[str, ...]:

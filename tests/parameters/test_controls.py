@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from chatapp.upstream.wire.composer_parameters import Controls, controls_for
+from chatapp.parameters.controls import Controls, controls_for
 from chatapp.upstream.wire.model_list import Ability, ListedModel
 from chatapp.upstream.wire.spellings import (
     COMMON_SPELLING,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatapp.upstream.wire.parameters import doubts_about
+from chatapp.parameters.doubts import doubts_about
 
 
 @pytest.mark.parametrize(

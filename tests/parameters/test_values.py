@@ -1,24 +1,12 @@
-"""Checking the parameters of a chat, and the fields of a request that they become."""
+"""Checking the parameters of a chat."""
 
 from typing import Any
 
 import pytest
 
-from chatapp.upstream.wire.chat_parameters import (
-    EFFORTS,
-    FORBIDDEN,
-    InvalidParameters,
-    as_request,
-    clean_parameters,
-    get_parameter,
-    remove_parameters,
-)
-from chatapp.upstream.wire.spellings import (
-    DASHSCOPE_SPELLING,
-    MISTRAL_SPELLING,
-    OPENAI_SPELLING,
-    OPENROUTER_SPELLING,
-)
+from chatapp.parameters.kinds import FORBIDDEN
+from chatapp.parameters.table import EFFORT_NAMES
+from chatapp.parameters.values import InvalidParameters, clean_parameters, remove_parameters
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
 EVERYTHING = {
@@ -80,7 +68,7 @@ def test_only_what_is_set_is_kept_and_false_is_set() -> None:
         ("extra", {"pattern": r"[\u0000-\u001f]"}),  # a backslash, not the character itself
         ("extra", {"deep": nest_objects(19)}),
         ("extra", {"long": "x" * 19_900}),
-        *(("reasoning_effort", effort) for effort in EFFORTS),
+        *(("reasoning_effort", effort) for effort in EFFORT_NAMES),
     ],
 )
 def test_values_within_the_bounds_are_accepted(name: str, value: object) -> None:
@@ -98,7 +86,7 @@ def test_values_within_the_bounds_are_accepted(name: str, value: object) -> None
         ("top_p", -0.1, "Top P must be a number from 0 to 1."),
         ("max_output_tokens", 0, "a whole number from 1 to 10,000,000."),
         ("max_output_tokens", 1.5, "a whole number from 1 to 10,000,000."),
-        ("seed", 2**63, "The seed must be a whole number"),
+        ("seed", 2**63, "Seed must be a whole number"),
         ("reasoning_effort", "enormous", "must be one of none, minimal, low"),
         ("reasoning_effort", ["low"], "must be one of none, minimal, low"),
         ("logprobs", 1, "Log probabilities must be on or off."),
@@ -153,71 +141,6 @@ def test_alternatives_need_logprobs(logprobs: dict[str, bool]) -> None:
         "Switch log probabilities on"
         in find_errors({"top_logprobs": 2, **logprobs})["top_logprobs"]
     )
-
-
-def test_a_request_has_what_is_set() -> None:
-    assert as_request({}) == {}
-    assert as_request(EVERYTHING) == {
-        "temperature": 0.2,
-        "top_p": 1,
-        "max_tokens": 1000,
-        "reasoning_effort": "low",
-        "stop": ["\n\n", "END"],
-        "seed": 42,
-        "response_format": {
-            "type": "json_schema",
-            "json_schema": {"name": "answer", "schema": SCHEMA, "strict": True},
-        },
-        "logprobs": True,
-        "top_logprobs": 5,
-        "web_search_options": {},
-        "top_k": 20,
-    }
-    assert as_request({"web_search": False}) == {}
-
-
-@pytest.mark.parametrize(
-    ("title", "name"), [("City", "City"), ("A city", "answer"), ("x" * 65, "answer"), (1, "answer")]
-)
-def test_a_schema_is_named_by_its_title_if_it_can_be(title: object, name: str) -> None:
-    parameters = {"response_format": {"type": "json_schema", "schema": {"title": title}}}
-    described = {"name": name, "schema": {"title": title}}
-    sent = {"type": "json_schema", "json_schema": described}
-    assert as_request(parameters) == {"response_format": sent}
-
-
-def test_upstreams_spell_parameters_differently() -> None:
-    assert as_request({"max_output_tokens": 9}, OPENAI_SPELLING) == {"max_completion_tokens": 9}
-    assert as_request({"seed": 1}, MISTRAL_SPELLING) == {"random_seed": 1}
-    assert as_request({"web_search": True}, DASHSCOPE_SPELLING) == {"enable_search": True}
-    parameters: dict[str, object] = {"reasoning_effort": "low", "web_search": True}
-    assert as_request(parameters, OPENROUTER_SPELLING) == {
-        "reasoning": {"effort": "low"},
-        "tools": [{"type": "openrouter:web_search"}],
-    }
-    extra = {"reasoning": {"exclude": True}, "plugins": [{"id": "file-parser"}]}
-    assert as_request({**parameters, "extra": extra}, OPENROUTER_SPELLING) == {
-        "reasoning": {"exclude": True, "effort": "low"},
-        "plugins": [{"id": "file-parser"}],
-        "tools": [{"type": "openrouter:web_search"}],
-    }
-
-
-def test_a_field_that_was_refused_is_left_out_or_spelled_differently() -> None:
-    parameters = {"temperature": 1, "max_output_tokens": 9, "extra": {"top_k": 1}}
-    fields = as_request(parameters, refused={"temperature", "max_tokens", "top_k"})
-    assert fields == {"max_completion_tokens": 9}
-    assert as_request(parameters, refused={"max_tokens", "max_completion_tokens"}).keys() == {
-        "temperature",
-        "top_k",
-    }
-
-
-def test_a_field_names_its_parameter() -> None:
-    assert get_parameter("max_completion_tokens") == "max_output_tokens"
-    assert get_parameter("reasoning") == "reasoning_effort"
-    assert get_parameter("temperature") == "temperature"
-    assert get_parameter("top_k") == "top_k"
 
 
 def test_parameters_can_be_left_out_for_one_request() -> None:

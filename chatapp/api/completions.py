@@ -123,14 +123,14 @@ class CompletionResponse(LoopResponse):
                 raise _error_of_refusal(refused) from refused
 
     async def _answer(self, completion: Completion, send: Send) -> None:
-        request = completion.request
+        request = completion.asked
         first = ModelChoice(request.upstream.pk, request.model)
         self._writer.id = f"chatcmpl-{request.pk.hex}"
         if self._chat_request.is_streamed and self._chat_request.chat:
             self.headers[CONVERSATION] = str(self._chat_request.chat.pk)
 
         async def receive_events(events: list[Event]) -> None:
-            now = completion.request
+            now = completion.asked
             if (now.upstream.pk, now.model) != (first.upstream, first.name):
                 self._writer.model = f"{now.upstream.name}/{now.model}"  # a fallback
             if self._chat_request.is_streamed:

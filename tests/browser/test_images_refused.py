@@ -11,7 +11,8 @@ from chatapp.models import Message, Upstream
 Message.objects.filter(role="assistant", conversation__user__username={name!r}).update(
     ending="failed", content="", error={{"kind": "no_images", "message": "No.", "status": 400}}
 )
-Upstream.remember_image_refusal(Upstream.objects.get(name="Default").pk, "gamma")
+from chatapp.models.platform.lessons import ImagesLesson
+Upstream.learn(Upstream.objects.get(name="Default").pk, "gamma", [ImagesLesson()])
 """
 
 

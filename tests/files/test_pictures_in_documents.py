@@ -7,7 +7,7 @@ from django.test import Client
 
 from chatapp.documents import Document, LeftOut, Picture, PlacedPicture
 from chatapp.models import Attachment, ModelChoice, Prompt, Upstream, User
-from chatapp.realtime.generation.requests import adapt_history
+from chatapp.realtime.generation.request import adapt_history
 from chatapp.rendering.fragments.words import about_file
 from chatapp.upstream.wire.content import PICTURE_LEFT_OUT, ImagePart
 from chatapp.upstream.wire.history import History

@@ -44,6 +44,12 @@ from chatapp.models import (
     User,
 )
 from chatapp.models.library.sharing import Level
+from chatapp.models.platform.lessons import (
+    ConcessionLesson,
+    ContextLesson,
+    FieldsLesson,
+    ImagesLesson,
+)
 from chatapp.staff.retention.forms import seal_preview
 from chatapp.upstream.wire.concessions import Concession
 from tests.conftest import PASSWORD
@@ -307,17 +313,17 @@ NEEDED: Mapping[str, Callable[[House], object]] = {
     "people/<int:pk>/second-factor/": _app,
     "people/<int:pk>/end-hold/": _hold,
     "retention/": lambda house: house.objects.update(seal=seal_preview(Retention(30, None, None))),
-    "settings/models/<int:pk>/contexts/": lambda house: Upstream.remember_context_refusal(
-        int(str(house.objects["upstream"])), "one", 8192
+    "settings/models/<int:pk>/contexts/": lambda house: Upstream.learn(
+        int(str(house.objects["upstream"])), "one", [ContextLesson(8192)]
     ),
-    "settings/models/<int:pk>/concessions/": lambda house: Upstream.remember_concessions(
-        int(str(house.objects["upstream"])), "one", [Concession.TOOLS]
+    "settings/models/<int:pk>/concessions/": lambda house: Upstream.learn(
+        int(str(house.objects["upstream"])), "one", [ConcessionLesson(Concession.TOOLS)]
     ),
-    "settings/models/<int:pk>/images/": lambda house: Upstream.remember_image_refusal(
-        int(str(house.objects["upstream"])), "one"
+    "settings/models/<int:pk>/images/": lambda house: Upstream.learn(
+        int(str(house.objects["upstream"])), "one", [ImagesLesson()]
     ),
-    "settings/models/<int:pk>/parameters/refusals/": lambda house: Upstream.remember_refusals(
-        int(str(house.objects["upstream"])), "one", ["seed"]
+    "settings/models/<int:pk>/parameters/refusals/": lambda house: Upstream.learn(
+        int(str(house.objects["upstream"])), "one", [FieldsLesson(("seed",))]
     ),
     "settings/models/<int:pk>/fallbacks/": _spare,
     "settings/models/order/": lambda house: Upstream.objects.create(name="A", base_url="http://a/"),

@@ -1,6 +1,6 @@
 """The request features that an upstream's models were found to refuse; requests omit them."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Self
 
@@ -46,7 +46,7 @@ class ConcessionSettings(models.Model):
         }
 
     def learn_concession(self, model: str, concession: Concession) -> None:
-        """Make a concession from now on; `remember_concessions` stores it."""
+        """Make a concession to the model from now on, on this object."""
         before = self.stored_concessions
         times = {concession: timezone.now().isoformat(), **before.get(model, {})}
         others = {
@@ -55,15 +55,6 @@ class ConcessionSettings(models.Model):
             if other_model != model
         }
         self.model_concessions = dict(list({**others, model: times}.items())[-MAX_CONCEDED:])
-
-    @classmethod
-    def remember_concessions(cls, pk: int, model: str, concessions: Iterable[Concession]) -> None:
-        """Store what was learned of a model, for all processes."""
-        with transaction.atomic():
-            for upstream in cls._lock_concessions(pk):
-                for concession in concessions:
-                    upstream.learn_concession(model, concession)
-                upstream.save(update_fields=["model_concessions"])
 
     @classmethod
     def forget_concession(cls, pk: int, model: str, concession: str) -> None:

@@ -48,16 +48,12 @@ class ContextSettings(models.Model):
             for model, refusal in (self.context_refusals or {}).items()
         }
 
-    @classmethod
-    def remember_context_refusal(cls, pk: int, model: str, tokens: int | None) -> None:
-        """Remember that a model has refused a request as too long, for all processes."""
-        with transaction.atomic():
-            for upstream in cls._lock_context_refusals(pk):
-                refusals = upstream.context_refusals or {}
-                if tokens or model not in refusals:
-                    refusals[model] = {"at": timezone.now().isoformat(), "tokens": tokens}
-                upstream.context_refusals = dict(list(refusals.items())[-MAX_REFUSALS:])
-                upstream.save(update_fields=["context_refusals"])
+    def learn_context_refusal(self, model: str, tokens: int | None) -> None:
+        """Note on this object that a model refused a request as too long."""
+        refusals = self.context_refusals or {}
+        if tokens or model not in refusals:
+            refusals[model] = {"at": timezone.now().isoformat(), "tokens": tokens}
+        self.context_refusals = dict(list(refusals.items())[-MAX_REFUSALS:])
 
     @classmethod
     def forget_context_refusals(cls, pk: int, models: Collection[str]) -> None:

@@ -50,16 +50,10 @@ class ImageSettings(models.Model):
         return {model: datetime.fromisoformat(at) for model, at in refusals.items()}
 
     def learn_image_refusal(self, model: str) -> None:
-        """Note on this object that a model refused images; `remember_image_refusal` stores it."""
-        self.image_refusals = _with_refusal(self.image_refusals, model)
-
-    @classmethod
-    def remember_image_refusal(cls, pk: int, model: str) -> None:
-        """Remember that a model has refused images, for all processes."""
-        with transaction.atomic():
-            for upstream in cls._lock_image_refusals(pk):
-                upstream.image_refusals = _with_refusal(upstream.image_refusals, model)
-                upstream.save(update_fields=["image_refusals"])
+        """Note on this object that a model refused images."""
+        refusal_times = {**(self.image_refusals or {})}
+        refusal_times.setdefault(model, timezone.now().isoformat())
+        self.image_refusals = dict(list(refusal_times.items())[-MAX_REFUSALS:])
 
     @classmethod
     def forget_image_refusals(cls, pk: int, models: Collection[str]) -> None:
@@ -77,10 +71,3 @@ class ImageSettings(models.Model):
         """Return the upstream, locked, if it exists."""
         rows = cls._default_manager.select_for_update().filter(pk=pk)
         return rows.only("image_refusals").order_by()
-
-
-def _with_refusal(refusals: dict[str, str] | None, model: str) -> dict[str, str]:
-    """Return when models refused images first, with this model among them."""
-    refusal_times = {**(refusals or {})}
-    refusal_times.setdefault(model, timezone.now().isoformat())
-    return dict(list(refusal_times.items())[-MAX_REFUSALS:])

@@ -50,7 +50,7 @@ class ParameterSettings(models.Model):
         return self.refusals.get(model, {})
 
     def learn_refusals(self, model: str, fields: Collection[str]) -> None:
-        """Note on this object that a model refused fields; `remember_refusals` stores it."""
+        """Note on this object that a model refused fields."""
         before = self.refusals.get(model, {})
         now = timezone.now().isoformat()
         times_by_field = {**before, **{field: now for field in fields if field not in before}}
@@ -59,14 +59,6 @@ class ParameterSettings(models.Model):
         }
         changed = {**others, model: dict(list(times_by_field.items())[-MAX_REFUSED:])}
         self.parameter_refusals = dict(list(changed.items())[-MAX_REFUSING:])
-
-    @classmethod
-    def remember_refusals(cls, pk: int, model: str, fields: Collection[str]) -> None:
-        """Remember that a model has refused fields, for all processes."""
-        with transaction.atomic():
-            for upstream in cls._lock_parameter_refusals(pk):
-                upstream.learn_refusals(model, fields)
-                upstream.save(update_fields=["parameter_refusals"])
 
     @classmethod
     def forget_refusals(cls, pk: int, model: str, field: str) -> None:

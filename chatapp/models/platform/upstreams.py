@@ -1,14 +1,14 @@
 """Upstreams: their addresses, keys and models, as an administrator set them."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Self
+from typing import Self, assert_never
 from urllib.parse import urlsplit
 
 from django.core.validators import MaxValueValidator, MinValueValidator
-from django.db import models
+from django.db import models, transaction
 from django.db.models import Exists
 from django.utils.functional import cached_property
 
@@ -24,6 +24,14 @@ from chatapp.models.accounts.users import User
 from chatapp.models.platform.concession_settings import ConcessionSettings
 from chatapp.models.platform.context_settings import ContextSettings
 from chatapp.models.platform.image_settings import ImageSettings
+from chatapp.models.platform.lessons import (
+    ConcessionLesson,
+    ContextLesson,
+    FieldsLesson,
+    ImagesLesson,
+    Lesson,
+    UsageOptionLesson,
+)
 from chatapp.models.platform.parameter_settings import ParameterSettings
 from chatapp.models.platform.tool_servers import ToolServer
 from chatapp.models.platform.upstream_validators import (
@@ -59,6 +67,10 @@ from chatapp.upstream.wire.spellings import (
 
 DEMO = "Demo"  # the name of the built-in upstream, which the environment connects
 SILENCE_SECONDS = 300
+LEARNED_FIELDS = (  # what `Upstream.learn` changes
+    *("takes_usage_option", "image_refusals", "parameter_refusals", "context_refusals"),
+    "model_concessions",
+)
 UNBOUNDED_OUTPUT = (0, 1, MAX_OUTPUT)
 NONE_GIVEN = "You don't have access to any model. Ask your administrator for one."
 NOT_OFFERED = "This model is no longer available. Choose another."
@@ -224,6 +236,35 @@ class Upstream(ImageSettings, ContextSettings, ConcessionSettings, ParameterSett
         )
         result = apply_rules(chat_parameters, rules, common_parameters=self.parameters)
         return without_refused(result, self._spelling, self.refused_by(model))
+
+    def apply_lesson(self, model: str, lesson: Lesson) -> str:
+        """Note on this object what a request to a model taught; return the field that changed."""
+        match lesson:
+            case UsageOptionLesson():
+                self.takes_usage_option = False
+                return "takes_usage_option"
+            case ImagesLesson():
+                self.learn_image_refusal(model)
+                return "image_refusals"
+            case FieldsLesson(fields):
+                self.learn_refusals(model, fields)
+                return "parameter_refusals"
+            case ContextLesson(tokens):
+                self.learn_context_refusal(model, tokens)
+                return "context_refusals"
+            case ConcessionLesson(concession):
+                self.learn_concession(model, concession)
+                return "model_concessions"
+        assert_never(lesson)
+
+    @classmethod
+    def learn(cls, pk: int, model: str, lessons: Iterable[Lesson]) -> None:
+        """Store what requests to a model taught, for all processes."""
+        with transaction.atomic():
+            rows = cls.objects.select_for_update().filter(pk=pk).order_by()
+            for upstream in rows.only(*LEARNED_FIELDS):
+                changed = {upstream.apply_lesson(model, lesson) for lesson in lessons}
+                upstream.save(update_fields=changed)
 
     def parameters_for(
         self, model: str, chat_parameters: Mapping[str, object]

@@ -15,19 +15,20 @@ from django.db import InterfaceError, OperationalError, transaction
 from django.utils import timezone
 
 from chatapp import metrics
-from chatapp.models import ModelChoice, Refused, Upstream, Usage, User
+from chatapp.models import ModelChoice, Refused, Usage, User
 from chatapp.models.billing.usage import milliseconds
 from chatapp.models.conversations.api_chats import ApiAnswer
 from chatapp.models.platform.upstream_failures import FAILURES, UpstreamFailure
 from chatapp.realtime.completions.requests import REVOKED, ApiRequest, CompletionRequest
 from chatapp.realtime.generation import run_in_write_thread
+from chatapp.realtime.generation.asking import Asking
 from chatapp.realtime.generation.fallback import Fallbacks
-from chatapp.realtime.generation.retries import RequestFailed, with_retries
+from chatapp.realtime.generation.request import Request
 from chatapp.realtime.generation.unsaved import UnsavedAnswer, book
 from chatapp.upstream.client import UpstreamClient
+from chatapp.upstream.wire.concessions import Concession
 from chatapp.upstream.wire.errors import UpstreamError
-from chatapp.upstream.wire.events import Event, UsageOptionRefused
-from chatapp.upstream.wire.parameter_refusals import find_refusal
+from chatapp.upstream.wire.events import Event
 from chatapp.upstream.wire.reply import Ending
 
 logger = logging.getLogger(__name__)
@@ -51,30 +52,34 @@ class TooMany(Refused):
     """The person has too many requests running."""
 
 
-class Completion:
+class Completion(Asking[ApiRequest, UnsavedAnswer]):
     """One request and the answer to it. Await `run` once; `stop` may be called at any time."""
 
+    # The others would change what the script has sent.
+    possible_concessions = frozenset({Concession.PARTS})
+
     def __init__(self, request: ApiRequest, client: UpstreamClient) -> None:
-        self.request = request
-        self.answer = UnsavedAnswer(client, request.reservation)
+        answer = UnsavedAnswer(client, request.reservation)
+        fallbacks = Fallbacks(request, ApiRequest.for_model, ApiRequest.take_over)
+        super().__init__(request, answer, fallbacks)
         self.usage = Usage.empty()  # once `run` has returned
         self.stopped = ""  # a sentence that says why it was stopped
         self.ending = Ending.ABANDONED
-        self._client = client
-        self._fallbacks = Fallbacks(request, ApiRequest.for_model, ApiRequest.take_over)
+        self._show_events: OnEvents | None = None
         self._deadline: asyncio.Timeout | None = None
         self._stopped_as = Ending.ABANDONED
         self._started_at = time.monotonic()
         self._first_token: float | None = None
 
-    async def run(self, on_events: OnEvents) -> None:
-        """Read the answer; call `on_events` with its events. What it cost is booked in any case.
+    async def run(self, show_events: OnEvents) -> None:
+        """Read the answer; call `show_events` with its events. What it cost is booked in any case.
 
         Cancelling this closes the upstream request at once.
         """
+        self._show_events = show_events
         try:
             async with asyncio.timeout(self._seconds_left) as self._deadline:
-                await with_retries(partial(self._ask, on_events), _wait_quietly, self._fall_back)
+                await self.ask()
             over = self.answer.is_over_budget
             self.ending = Ending.OVER_BUDGET if over else self.answer.reply.ending
         except TimeoutError:
@@ -93,81 +98,54 @@ class Completion:
             self._deadline.reschedule(asyncio.get_running_loop().time())
 
     @property
-    def has_arrived(self) -> bool:
-        return any(choice.has_arrived for choice in self.answer.choices)
-
-    @property
     def saves(self) -> bool:
         """Whether the chat is saved when it has ended."""
-        has_ended_well = self.has_arrived or self.ending is Ending.NO_ANSWER
-        return self.request.completion_request.chat is not None and has_ended_well
+        has_ended_well = self.answer.has_arrived or self.ending is Ending.NO_ANSWER
+        return self.asked.completion_request.chat is not None and has_ended_well
+
+    async def prepare(self) -> Request:
+        request = self.asked
+        return Request(
+            request.upstream,
+            request.model,
+            request.history,
+            request.options,
+            request.completion_request.parameters,
+        )
+
+    async def send(self, request: Request) -> None:
+        assert self._show_events
+        async with aclosing(self.answer.read(request)) as batches:
+            async for events in batches:
+                if self._first_token is None and self.answer.has_arrived:
+                    self._first_token = self._seconds
+                    name = request.upstream.name
+                    metrics.time_to_first_token.labels(name).observe(self._first_token)
+                await self.answer.budget.grow()
+                await self._show_events(events)
+
+    def explain(self, request: Request, error: UpstreamError) -> UpstreamError:
+        """Return the error in the upstream's words, which name what the script has sent."""
+        return error
+
+    async def show_retry(self, error: UpstreamError, seconds: float, number: int) -> None:
+        """Say nothing: a script waits for the answer or the last error."""
+
+    async def go_on_with(self, asked: ApiRequest) -> None:
+        """Do nothing more: chunks name the model that writes them."""
 
     @property
     def _seconds_left(self) -> float | None:
-        expires_at = self.request.completion_request.token.expires_at
+        expires_at = self.asked.completion_request.token.expires_at
         return (expires_at - timezone.now()).total_seconds() if expires_at else None
-
-    async def _ask(self, on_events: OnEvents) -> None:
-        """Send the request once. Raises `RequestFailed` if it failed before anything arrived."""
-        request, answer, options = self.request, self.answer, self.request.options
-        answer.cost.end_try(answer.choices)
-        stream = answer.ask(request.upstream, request.model, request.history, options)
-        async with aclosing(stream) as batches:
-            async for events in batches:
-                self._note_events(events)
-                await answer.budget.grow()
-                await on_events(events)
-        error = answer.reply.error
-        if self.has_arrived or (error is None and answer.reply.ending is not Ending.CUT_OFF):
-            return
-        if error and await self._is_respelled(error):
-            await self._ask(on_events)
-            return
-        raise RequestFailed(error)
-
-    def _note_events(self, events: list[Event]) -> None:
-        if any(isinstance(event, UsageOptionRefused) for event in events):
-            self.request.upstream.takes_usage_option = False
-        if self._first_token is None and self.has_arrived:
-            self._first_token = self._seconds
-            name = self.request.upstream.name
-            metrics.time_to_first_token.labels(name).observe(self._first_token)
-
-    async def _is_respelled(self, error: UpstreamError) -> bool:
-        """Learn which fields the model refuses; return whether all have another name."""
-        upstream, model = self.request.upstream, self.request.model
-        refusal = find_refusal(error, self.request.options.parameters)
-        if (
-            refusal is None
-            or refusal.of_value
-            or not upstream.has_other_names(model, refusal.fields)
-        ):
-            return False
-        upstream.learn_refusals(model, refusal.fields)
-        await run_in_write_thread(
-            partial(Upstream.remember_refusals, upstream.pk, model, refusal.fields)
-        )
-        return upstream.has_other_names(model, refusal.fields)
-
-    async def _fall_back(self, error: UpstreamError | None) -> bool:
-        """Go on with a fallback of the model that failed; return whether there is one."""
-        spent = self.answer.cost.usage(self.answer.choices)
-        spent.ending = self.answer.reply.ending
-        request = await self._fallbacks.next(error, spent)
-        if request is None:
-            return False
-        self.request = request
-        self.answer = UnsavedAnswer(self._client, request.reservation)
-        return True
 
     @property
     def _seconds(self) -> float:
         return time.monotonic() - self._started_at
 
     async def _book(self) -> None:
-        upstream = self.request.upstream
-        metrics.endings.labels(upstream.name, self.ending).inc()
-        self.usage = self.answer.cost.usage(self.answer.choices)
+        metrics.endings.labels(self.upstream.name, self.ending).inc()
+        self.usage = self.answer.usage
         self.usage.ending = self.ending
         self.usage.first_token_ms = milliseconds(self._first_token)
         self.usage.duration_ms = milliseconds(self._seconds)
@@ -182,28 +160,26 @@ class Completion:
 
     @transaction.atomic
     def _store(self) -> None:
-        request = self.request
+        request = self.asked
         self._store_chat()
         upstream, error = request.upstream, self.answer.reply.error
         asked_by = (request.pk, request.completion_request.person, upstream, request.model)
         book(partial(self.usage.charge_request, *asked_by), upstream)
         if self.ending in FAILURES:
             UpstreamFailure.count_failure(upstream.pk, error.kind if error else self.ending)
-        if not upstream.takes_usage_option:
-            Upstream.objects.filter(pk=upstream.pk).update(takes_usage_option=False)
+        self.store_lessons()
 
     def _store_chat(self) -> None:
         """Save the chat if the script wants that, and if there is anything of an answer."""
-        chat, person = self.request.completion_request.chat, self.request.completion_request.person
+        chat, person = self.asked.completion_request.chat, self.asked.completion_request.person
         if chat is None or not self.saves:
             return
         # Locked before it is booked: a person who is erased meanwhile must not get a new chat.
         if User.objects.select_for_update().filter(pk=person).exists():
-            chat.store(person, self._answer)
+            chat.store(person, self._build_answer())
 
-    @property
-    def _answer(self) -> ApiAnswer:
-        request = self.request
+    def _build_answer(self) -> ApiAnswer:
+        request = self.asked
         return ApiAnswer(
             request.pk,
             request.upstream,
@@ -215,10 +191,6 @@ class Completion:
             self._first_token,
             self._seconds,
         )
-
-
-async def _wait_quietly(_error: UpstreamError, _seconds: float, _number: int) -> None:
-    """Say nothing about a retry: a script waits for the answer or the last error."""
 
 
 class Completions:
@@ -242,7 +214,7 @@ class Completions:
         mine = [
             completion
             for completion in self._running
-            if completion.request.completion_request.person == completion_request.person
+            if completion.asked.completion_request.person == completion_request.person
         ]
         # Those that begin count, too: many may arrive before the first is running.
         if len(mine) + self._beginning[completion_request.person] >= limit:
@@ -274,9 +246,9 @@ class Completions:
     async def recheck_access(self, people: set[int] | None) -> None:
         """Stop the requests of those who may not send them any more; None means everybody's."""
         for completion in list(self._running):
-            if people is None or completion.request.completion_request.person in people:
+            if people is None or completion.asked.completion_request.person in people:
                 try:
-                    await database_sync_to_async(completion.request.check)()
+                    await database_sync_to_async(completion.asked.check)()
                 except Refused as refused:
                     completion.stop(str(refused), Ending.ABANDONED)
 

@@ -10,7 +10,7 @@ Imports `realtime.journal`, `realtime.viewers` and what is below `realtime`.
 
 from chatapp.realtime.generation.flush_rate import FlushRate
 from chatapp.realtime.generation.generation import Generation
-from chatapp.realtime.generation.requests import build_request_preview
+from chatapp.realtime.generation.options import build_request_preview
 from chatapp.realtime.generation.storing import run_in_write_thread
 
 __all__ = ["FlushRate", "Generation", "build_request_preview", "run_in_write_thread"]

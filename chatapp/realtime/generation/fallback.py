@@ -15,6 +15,7 @@ from django.db import InterfaceError, OperationalError
 from chatapp import metrics
 from chatapp.catalogue import get_display_name, takes_images
 from chatapp.models import Fallback, ModelChoice, Refused, Upstream, Usage
+from chatapp.models.billing.reservations import Reservation
 from chatapp.models.conversations.failed_models import FailedModel
 from chatapp.realtime.generation.storing import run_in_write_thread
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
@@ -67,6 +68,8 @@ class ModelRequest(Protocol):
     def model(self) -> str: ...
     @property
     def history(self) -> History: ...
+    @property
+    def reservation(self) -> Reservation | None: ...
 
 
 A = TypeVar("A", bound=ModelRequest)
@@ -83,7 +86,7 @@ class Fallbacks(Generic[A]):
     ) -> None:
         """`for_model` and `take_over` do what `takeovers` says of turns."""
         self._asked = request
-        self._asked_of = for_model
+        self._build_for = for_model
         self._take_over = take_over
         self._left: list[ModelChoice] | None = None  # read after the first failure
 
@@ -127,7 +130,7 @@ class Fallbacks(Generic[A]):
 
     def _prepare_request(self, choice: ModelChoice) -> A:
         """Return what this model would be asked; raises `Refused`."""
-        request = self._asked_of(self._asked, choice)
+        request = self._build_for(self._asked, choice)
         if request.history.needs_images and takes_images(request.upstream, choice.name) is False:
             raise Refused("It takes no images.")
         return request

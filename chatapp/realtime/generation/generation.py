@@ -16,6 +16,7 @@ from chatapp.models import Message, Turn, Upstream
 from chatapp.models.billing.reservations import Reservation
 from chatapp.models.conversations import branches
 from chatapp.models.platform.upstream_failures import FAILURES
+from chatapp.realtime.generation.arrivals import Arrivals
 from chatapp.realtime.generation.budget_guard import BudgetGuard
 from chatapp.realtime.generation.flush_rate import FlushRate
 from chatapp.realtime.generation.frame_scheduler import FrameScheduler
@@ -71,7 +72,8 @@ class Generation:
         self._unended = unended
         self.session_key = session_key
         budget = BudgetGuard(turn.reservation, partial(self.stop, Ending.OVER_BUDGET))
-        self.writer = Writer(turn, client, self.live, self._frames, journal, budget)
+        self.arrivals = Arrivals(turn.reply, self.live, self._frames, journal, budget)
+        self.writer = Writer(turn, client, self.arrivals)
         self._is_retry = turn.is_retry
         self._writing: asyncio.Task[None] | None = None
         self._stopped_as: Ending | None = None
@@ -81,7 +83,7 @@ class Generation:
     async def run(self) -> None:
         """Stream the reply to its end; return when it is saved and shown."""
         bind_contextvars(reply=str(self.message.pk), upstream=self.writer.upstream.name)
-        served_person.set(self.writer.person)
+        served_person.set(self.message.conversation.user_id)
         self._writing = asyncio.create_task(self.writer.write())
         leaving = asyncio.create_task(self._stop_when_abandoned())
         await asyncio.wait([self._writing])
@@ -93,9 +95,9 @@ class Generation:
         if self._reading_on:
             self._reading_on.cancel()
         self.audience.close()
-        self.writer.end_thinking()
+        self.arrivals.end_thinking()
         self.writer.cancel_tools()
-        self.message.duration = self.writer.seconds
+        self.message.duration = self.arrivals.seconds
         ending = self._ending()
         metrics.endings.labels(upstream, ending).inc()
         if ending in FAILURES:
@@ -119,18 +121,18 @@ class Generation:
         """Whether it is time for a checkpoint of the text that has arrived."""
         age = time.monotonic() - self.saved_at
         if (reservation := self.reservation) and reservation.wants_more:
-            return self.writer.budget.is_urgent or age >= CHECKPOINT_SECONDS
+            return self.arrivals.budget.is_urgent or age >= CHECKPOINT_SECONDS
         seconds = JOURNALLED_SECONDS if self._journal.is_on else CHECKPOINT_SECONDS
-        return self.writer.is_dirty and age >= seconds
+        return self.arrivals.is_dirty and age >= seconds
 
     @property
     def reservation(self) -> Reservation | None:
         """The reply's budget with what it has used so far, or None if no limit applies."""
-        return self.writer.budget.reservation
+        return self.arrivals.budget.reservation
 
     def end_if_over(self) -> None:
         """End the reply if it has used up its budget."""
-        self.writer.budget.end_if_over()
+        self.arrivals.budget.end_if_over()
 
     async def flush(self) -> None:
         """Show what has arrived to every tab that shows the reply."""
@@ -178,11 +180,11 @@ class Generation:
         if error:
             logger.error("Reply %s failed", self.message.pk, exc_info=error)
             return Ending.FAILED
-        return self._choose_ending(self.writer.reply)
+        return self._choose_ending(self.arrivals.reply)
 
     def _log_failure(self, ending: Ending) -> None:
         """Write a line without the error's message, which may quote a prompt."""
-        error = self.writer.reply.error
+        error = self.arrivals.reply.error
         fields: dict[str, object] = {"model": self.message.model, "ending": ending.value}
         if error:
             fields |= {"error": error.kind.value, "status": error.status or ""}
@@ -192,7 +194,7 @@ class Generation:
         if self._stopped_as and (not reply.finish_reason or reply.wants_tools):
             return self._stopped_as
         ending = reply.ending
-        was_cut_short = ending is Ending.LENGTH and self.writer.budget.was_cut_short
+        was_cut_short = ending is Ending.LENGTH and self.arrivals.budget.was_cut_short
         return Ending.OVER_BUDGET if was_cut_short else ending
 
     async def _save(self, ending: Ending) -> None:
@@ -228,33 +230,23 @@ class Generation:
         return True  # unknown, so assume that it is
 
     def _save_now(self, ending: Ending) -> None:
-        message, writer = self.message, self.writer
-        usage = writer.update_message()
-        message.finish(writer.reply, ending)
+        message, upstream = self.message, self.writer.upstream
+        usage = self.writer.update_message()
+        message.finish(self.arrivals.reply, ending)
         others = [
             message.other_choice(other, self._choose_ending(other))
-            for other in writer.others
+            for other in self.arrivals.others
             if other.has_arrived
         ]
         message.save_reply(usage, others)
-        metrics.count_tokens(writer.upstream.name, usage.as_record(), usage.provenance)
+        metrics.count_tokens(upstream.name, usage.as_record(), usage.provenance)
         siblings = getattr(message, "siblings", [message])
         if self._is_retry or len(siblings) > 1:  # some may have been deleted or restored
             families = branches.siblings(message.conversation_id, [message])
             message.siblings = families.get(message.parent_id, [message])
         else:
             message.siblings = [*siblings, *others]
-        if writer.refused_usage_option:
-            Upstream.objects.filter(pk=writer.upstream.pk).update(takes_usage_option=False)
-        for upstream, model in writer.refused_images:
-            Upstream.remember_image_refusal(upstream, model)
-        for upstream, model, fields in writer.refused_fields:
-            Upstream.remember_refusals(upstream, model, fields)
-        for upstream, model, concession in writer.learned_concessions:
-            Upstream.remember_concessions(upstream, model, [concession])
-        if writer.refused_context and (error := message.upstream_error):
-            Upstream.remember_context_refusal(
-                writer.upstream.pk, message.model, error.context_tokens
-            )
-        elif writer.upstream.is_outgrown(message.model, usage.prompt_tokens):
-            Upstream.forget_context_refusals(writer.upstream.pk, [message.model])
+        self.writer.store_lessons()
+        has_outgrown = upstream.is_outgrown(message.model, usage.prompt_tokens)
+        if has_outgrown and not self.writer.lessons.refused_context:
+            Upstream.forget_context_refusals(upstream.pk, [message.model])

@@ -16,7 +16,7 @@ from chatapp.models.conversations.context_cuts import MAX_SUMMARY
 from chatapp.realtime.cluster import Bus
 from chatapp.realtime.cluster.messages import StopSummary, SummaryEnded, SummaryProgress
 from chatapp.realtime.generation import run_in_write_thread
-from chatapp.realtime.generation.unsaved import UnsavedAnswer, book, plain_options
+from chatapp.realtime.generation.unsaved import UnsavedAnswer, book, build_plain_request
 from chatapp.realtime.summarising.reports import SummaryReports
 from chatapp.realtime.summarising.wording import build_request, piece_bytes, split_into_pieces
 from chatapp.realtime.viewers import Viewer, Viewers
@@ -204,9 +204,9 @@ class Summaries:
 
 async def _read_answer(running: RunningSummary, history: History, answer: UnsavedAnswer) -> None:
     upstream, model = running.planned.upstream, running.planned.model
-    options = plain_options(upstream, model, running.user_id)
-    stream = answer.ask(upstream, model, history, options)
-    async with aclosing(stream) as batches:
+    request = build_plain_request(upstream, model, history, running.user_id)
+    answer.begin_round()
+    async with aclosing(answer.read(request)) as batches:
         async for _ in batches:
             running.reply = answer.reply
             if len(answer.reply.answer) > MAX_SUMMARY:

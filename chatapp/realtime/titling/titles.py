@@ -16,7 +16,7 @@ from django.db.models import Subquery
 from chatapp.models import Conversation, Installation, Message, Refused, Upstream
 from chatapp.models.billing.reservations import PlannedRequest, Reservation, admit_title
 from chatapp.realtime.generation import run_in_write_thread
-from chatapp.realtime.generation.unsaved import UnsavedAnswer, book, plain_options
+from chatapp.realtime.generation.unsaved import UnsavedAnswer, book, build_plain_request
 from chatapp.realtime.titling.wording import MAX_LENGTH, build_messages, extract_title
 from chatapp.upstream.client import UpstreamClient
 from chatapp.upstream.wire.estimates import PromptSize
@@ -155,20 +155,18 @@ class Titles:
     ) -> Reply:
         """Return the model's answer. Its usage is recorded even if it fails or is cancelled."""
         answer = UnsavedAnswer(self._client, reservation)
-        options = plain_options(upstream, model, untitled.conversation.user_id)
-        stream = answer.ask(upstream, model, untitled.history, options)
+        person = untitled.conversation.user_id
+        request = build_plain_request(upstream, model, untitled.history, person)
         try:
-            async with asyncio.timeout(SECONDS), aclosing(stream) as batches:
+            async with asyncio.timeout(SECONDS), aclosing(answer.read(request)) as batches:
                 async for _ in batches:
                     if len(answer.reply.answer) > MAX_READ:
                         break
         except TimeoutError:
             logger.info("%s took longer than %g s to write a title", upstream, SECONDS)
         finally:
-            usage, conversation = answer.cost.usage(answer.choices), untitled.conversation
-            charge = partial(
-                usage.charge_title, conversation.pk, conversation.user_id, upstream, model
-            )
+            conversation = untitled.conversation.pk
+            charge = partial(answer.usage.charge_title, conversation, person, upstream, model)
             await run_in_write_thread(partial(book, charge, upstream))
         return answer.reply
 

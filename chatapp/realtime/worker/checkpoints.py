@@ -57,7 +57,7 @@ class Checkpoints:
         except (OperationalError, InterfaceError) as error:
             logger.warning("A checkpoint failed; the next one will save the same text: %s", error)
             for generation in due:
-                generation.writer.is_dirty = True
+                generation.arrivals.is_dirty = True
         except Exception:  # one reply is to blame: saving each alone finds it
             if len(due) == 1:
                 logger.exception("Reply %s could not be checkpointed", due[0].message.pk)

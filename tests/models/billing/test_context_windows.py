@@ -4,6 +4,7 @@ import pytest
 
 from chatapp.models import Price, Upstream
 from chatapp.models.billing.context_windows import context_window
+from chatapp.models.platform.lessons import ContextLesson
 
 pytestmark = pytest.mark.django_db
 MODEL = "m"
@@ -33,7 +34,7 @@ def test_an_administrators_figure_counts_most_and_then_the_smaller_one(
             upstream=saved_upstream, model=MODEL, source="gateway", context_tokens=listed
         )
     if refused:
-        Upstream.remember_context_refusal(saved_upstream.pk, MODEL, refused)
+        Upstream.learn(saved_upstream.pk, MODEL, [ContextLesson(refused)])
     saved_upstream.refresh_from_db()
     saved_upstream.model_contexts = {MODEL: entered} if entered else None
     assert context_window(saved_upstream, MODEL) == window
@@ -44,7 +45,7 @@ def test_a_refusal_without_a_size_does_not_replace_one_that_said_it(
     saved_upstream: Upstream,
 ) -> None:
     for tokens in (4096, None):
-        Upstream.remember_context_refusal(saved_upstream.pk, MODEL, tokens)
+        Upstream.learn(saved_upstream.pk, MODEL, [ContextLesson(tokens)])
     saved_upstream.refresh_from_db()
     assert saved_upstream.refused_contexts[MODEL].tokens == 4096
     Upstream.forget_context_refusals(saved_upstream.pk, ["another"])

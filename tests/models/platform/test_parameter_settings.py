@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from chatapp.models import Upstream
+from chatapp.models.platform.lessons import FieldsLesson
 from chatapp.models.platform.parameter_settings import MAX_REFUSED, MAX_REFUSING
 
 MODEL = "gpt-5"
@@ -115,9 +116,20 @@ def test_an_administrators_own_parameter_is_sent_even_if_it_was_refused() -> Non
 
 @pytest.mark.django_db
 def test_refusals_are_remembered_and_forgotten_one_by_one(saved_upstream: Upstream) -> None:
-    Upstream.remember_refusals(saved_upstream.pk, "a", ["temperature", "seed"])
-    Upstream.remember_refusals(saved_upstream.pk, "a", ["temperature"])
-    Upstream.remember_refusals(saved_upstream.pk, "b", ["seed"])
+    Upstream.learn(
+        saved_upstream.pk,
+        "a",
+        [
+            FieldsLesson(
+                (
+                    "temperature",
+                    "seed",
+                )
+            )
+        ],
+    )
+    Upstream.learn(saved_upstream.pk, "a", [FieldsLesson(("temperature",))])
+    Upstream.learn(saved_upstream.pk, "b", [FieldsLesson(("seed",))])
     saved_upstream.refresh_from_db()
     assert {model: list(at) for model, at in saved_upstream.refused_parameters_at.items()} == {
         "a": ["seed", "temperature"],

@@ -15,6 +15,7 @@ from PIL import Image
 
 from chatapp.models import Message, Upstream, UpstreamFailure
 from chatapp.models.files import storage
+from chatapp.models.platform.lessons import ConcessionLesson
 from chatapp.realtime.generation import images
 from chatapp.realtime.generation.images import EncodedImages, scale_image, with_images
 from chatapp.rendering.fragments.endings import build_notice
@@ -250,8 +251,8 @@ async def test_a_model_that_takes_only_texts_is_sent_the_parts_as_one(
 async def test_a_model_that_takes_only_texts_is_never_sent_a_prompt_without_its_images(
     desk: Desk, upstream: FakeUpstream
 ) -> None:
-    remember = database_sync_to_async(Upstream.remember_concessions)
-    await remember(desk.upstream.pk, "m", [Concession.PARTS])
+    learn = database_sync_to_async(Upstream.learn)
+    await learn(desk.upstream.pk, "m", [ConcessionLesson(Concession.PARTS)])
     upstream.default = answer()
     await run_reply(desk, asking(store_image(png(4, 4), 4, 4)))
     assert isinstance(upstream.chat_requests[0].body["messages"][0]["content"], list)

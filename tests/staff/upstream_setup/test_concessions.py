@@ -6,6 +6,7 @@ import pytest
 from django.test import Client
 
 from chatapp.models import AuditEvent, Upstream
+from chatapp.models.platform.lessons import ConcessionLesson
 from chatapp.staff.upstream_setup.concessions import OF_USAGE_OPTION, WORDS
 from chatapp.upstream.wire.concessions import Concession
 from tests.support.page import parse
@@ -17,8 +18,8 @@ MODEL = "<b>odd"
 
 @pytest.fixture
 def upstream_with_lessons(team: Upstream) -> Upstream:
-    Upstream.remember_concessions(team.pk, MODEL, [Concession.TOOLS, Concession.SYSTEM])
-    Upstream.remember_concessions(team.pk, "other", [Concession.PARTS])
+    Upstream.learn(team.pk, MODEL, map(ConcessionLesson, [Concession.TOOLS, Concession.SYSTEM]))
+    Upstream.learn(team.pk, "other", [ConcessionLesson(Concession.PARTS)])
     Upstream.objects.filter(pk=team.pk).update(takes_usage_option=False)
     team.refresh_from_db()
     return team

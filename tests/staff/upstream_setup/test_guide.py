@@ -10,6 +10,7 @@ from django.contrib.auth.models import Group
 from django.test import AsyncClient
 
 from chatapp.models import AccessRule, AuditDetail, AuditEvent, Installation, Upstream, User
+from chatapp.models.platform.lessons import ContextLesson, ImagesLesson
 from tests.conftest import signed_in
 from tests.support.fake_upstream import FakeUpstream, Stall, delta, role
 from tests.support.page import parse
@@ -211,8 +212,8 @@ async def test_an_administrators_word_about_images_outweighs_the_list_and_a_refu
     offer = {"which": "all", "to": "everybody"}
     await olives.post(path, offer)
     assert await read_image_options() == ["yes", ""]
-    await database_sync_to_async(Upstream.remember_image_refusal)(team.pk, "one")
-    await database_sync_to_async(Upstream.remember_image_refusal)(team.pk, "two")
+    await database_sync_to_async(Upstream.learn)(team.pk, "one", [ImagesLesson()])
+    await database_sync_to_async(Upstream.learn)(team.pk, "two", [ImagesLesson()])
     assert await read_image_options() == ["no", "no"]
     await olives.post(path, offer | {"images one": "yes", "images two": "no"})
     assert await read_image_options() == ["yes", "no"]
@@ -240,7 +241,7 @@ async def test_an_administrators_figure_for_a_context_outweighs_the_list_and_a_r
     await olives.post(path, offer)
     assert await read_context_options() == ["8192", ""]
     for model in ("one", "two"):
-        await database_sync_to_async(Upstream.remember_context_refusal)(team.pk, model, 4096)
+        await database_sync_to_async(Upstream.learn)(team.pk, model, [ContextLesson(4096)])
     assert await read_context_options() == ["4096", "4096"]
     assert "Forget the size that two refused" in (await olives.get(path)).content.decode()
     await olives.post(path, offer | {"context one": "16384"})

@@ -6,6 +6,7 @@ import pytest
 from django.test import Client
 
 from chatapp.models import AuditEvent, Upstream
+from chatapp.models.platform.lessons import FieldsLesson
 from chatapp.parameters.table import PARAMETERS
 from chatapp.staff.upstream_setup import parameter_views
 from tests.staff.upstream_setup.test_provider import events
@@ -134,7 +135,7 @@ def test_there_are_rules_for_a_bounded_number_of_models(
 
 
 def test_a_refused_parameter_is_shown_and_forgotten(desk: Client, team: Upstream) -> None:
-    Upstream.remember_refusals(team.pk, "<b>odd", ["temperature", "<i>"])
+    Upstream.learn(team.pk, "<b>odd", [FieldsLesson(("temperature", "<i>"))])
     path = f"/settings/models/{team.pk}/"
     page = desk.get(path).text
     assert "Models that refused parameters" in page

@@ -17,6 +17,7 @@ from chatapp.models import (
     UpstreamFailure,
 )
 from chatapp.models.platform.calendar import get_day
+from chatapp.models.platform.lessons import ImagesLesson
 from tests.support.fake_upstream import FakeUpstream
 from tests.support.page import parse
 
@@ -85,8 +86,8 @@ def test_a_largest_side_of_images_is_never_left_out(
 
 
 def test_a_refusal_of_images_is_shown_and_forgotten(desk: Client, team: Upstream) -> None:
-    Upstream.remember_image_refusal(team.pk, "<b>blind")
-    Upstream.remember_image_refusal(team.pk, "other")
+    Upstream.learn(team.pk, "<b>blind", [ImagesLesson()])
+    Upstream.learn(team.pk, "other", [ImagesLesson()])
     path = f"/settings/models/{team.pk}/"
     page = desk.get(path).text
     assert "&lt;b&gt;blind" in page

@@ -1,27 +1,25 @@
-"""The first request of a reply, as it is sent and as people can look at it."""
+"""The tools and parameters of a reply's requests, and a request as people can look at it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from channels.db import database_sync_to_async
 
-from chatapp.catalogue import build_endpoint, takes_images
-from chatapp.models import ToolServer, Turn, Upstream
+from chatapp.catalogue import build_endpoint
+from chatapp.models import ToolServer, Turn
 from chatapp.models.conversations.turns import tool_servers
 from chatapp.models.library.presets import CLOCK
 from chatapp.realtime.generation.identifiers import identifiers_for
+from chatapp.realtime.generation.request import adapt_history
 from chatapp.tools import CLOCK as CLOCK_TOOL
 from chatapp.tools import shared_registry
-from chatapp.upstream.wire.concessions import Concession, apply_concessions
+from chatapp.upstream.wire.concessions import Concession
 from chatapp.upstream.wire.content import ImagePart, is_parts
 from chatapp.upstream.wire.dialects import ChatMessage, RequestOptions
-from chatapp.upstream.wire.history import History
 from chatapp.upstream.wire.spellings import NO_REASONING
-from chatapp.upstream.wire.tool_schemas import has_keywords, without_keywords
+from chatapp.upstream.wire.tool_schemas import without_keywords
 
 KEY_REMOVED = "(key removed)"
-
-
 EFFORT = "reasoning_effort"
 TOOLS, REASONING = "tools", "reasoning"
 
@@ -60,27 +58,6 @@ async def build_options(
             tools, conceded = [], TOOLS
     identifiers = identifiers_for(upstream, model, turn.conversation.user_id, turn.conversation.pk)
     return RequestOptions(tools, upstream.parameters_for(model, parameters) | identifiers), conceded
-
-
-def adapt_history(history: History, upstream: Upstream, model: str) -> History:
-    """Return the history as a model takes it."""
-    if history.images and takes_images(upstream, model) is False:
-        history = history.without_optional_images()
-    return apply_concessions(history, upstream.concessions_to(model))
-
-
-def possible_concessions(
-    history: History, options: RequestOptions, has_parts: bool
-) -> set[Concession]:
-    """Return the concessions that would change a request."""
-    applies = {
-        Concession.TOOLS: bool(options.tools),
-        Concession.SCHEMA_KEYWORDS: any(map(has_keywords, options.tools)),
-        Concession.SYSTEM: history.has_system,
-        Concession.PARTS: has_parts,
-        Concession.BARE_CALLS: history.has_bare_calls,
-    }
-    return {concession for concession, does_apply in applies.items() if does_apply}
 
 
 async def build_request_preview(turn: Turn) -> dict[str, object]:

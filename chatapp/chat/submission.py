@@ -1,6 +1,7 @@
 """From a prompt to streaming replies: chooses the model, stores the turn, shows it in the tabs."""
 
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import TypeVar
 
 from channels.db import database_sync_to_async
@@ -58,11 +59,8 @@ async def _default_model(person: int) -> ModelChoice:
 
 async def store(viewer: Viewer, submission: Prompt | Continuation | Retry) -> Turn:
     """Store the turn with its prompt and its empty replies; raises `Refused`."""
-
-    def write(user: User) -> Turn:
-        return submission.store(user, None if worker().draining.has_begun else worker().id)
-
-    return await write_for_viewer(viewer, write)
+    process = None if worker().draining.has_begun else worker().id
+    return await write_for_viewer(viewer, partial(submission.store, worker=process))
 
 
 async def write_for_viewer(viewer: Viewer, write: Callable[[User], T]) -> T:
@@ -77,12 +75,14 @@ async def write_for_viewer(viewer: Viewer, write: Callable[[User], T]) -> T:
         await viewer.show(fragments.problem_fragment(WAITS))
         is_delayed = True
 
-    result = await run_in_write_thread(
-        lambda: write(idle_sessions.use_session(viewer.session_key)), show_delay
-    )
+    result = await run_in_write_thread(partial(_write_as, viewer.session_key, write), show_delay)
     if is_delayed:
         await viewer.show(fragments.problem_fragment(""))
     return result
+
+
+def _write_as(session_key: str, write: Callable[[User], T]) -> T:
+    return write(idle_sessions.use_session(session_key))
 
 
 async def start(turn: Turn, viewer: Viewer) -> None:

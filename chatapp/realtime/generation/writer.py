@@ -12,13 +12,13 @@ from chatapp.catalogue import build_endpoint
 from chatapp.models import ChatSettings, ToolServer, Turn, Usage
 from chatapp.models.conversations.rounds import Round, ToolRun
 from chatapp.models.conversations.takeovers import plan_takeover, take_over
+from chatapp.reading.images import with_images
+from chatapp.reading.tool_images import ToolImages
 from chatapp.realtime.generation.arrivals import MANY_EVENTS, Arrivals
 from chatapp.realtime.generation.asking import Asking
 from chatapp.realtime.generation.fallback import Fallbacks
-from chatapp.realtime.generation.images import with_images
 from chatapp.realtime.generation.options import build_options
 from chatapp.realtime.generation.request import Request, adapt_history
-from chatapp.realtime.generation.tool_images import ToolImages
 from chatapp.realtime.generation.tool_runs import ToolRuns
 from chatapp.tools import Tool
 from chatapp.upstream.client import UpstreamClient

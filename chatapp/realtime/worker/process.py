@@ -149,7 +149,7 @@ class Worker:
         for each in {viewer, *showing}:
             generation.audience.join(each)
         self.replies.add(generation)
-        self._writing.start(self._run(generation))
+        self._writing.start(self._stream(generation))
 
     async def until_saved(self) -> None:
         """Wait until every running reply has ended and been saved."""
@@ -277,10 +277,12 @@ class Worker:
         if self._journal:
             self._journal.close()
 
-    async def _run(self, generation: Generation) -> None:
+    async def _stream(self, generation: Generation) -> None:
+        """Run a reply until it has ended, been saved and shown; then note that everywhere."""
         try:
-            await self.replies.run(generation)
+            await generation.run()
         finally:
+            self.replies.remove(generation)
             self.cluster.followers.end(generation.message.pk)
             if not self.draining.has_begun:
                 self.titles.reply_ended(generation.prompt, generation.message)

@@ -18,7 +18,10 @@ from chatapp.upstream.wire.reply import Ending
 
 
 class Replies:
-    """Call `add`, then `run`, for each reply. Pacing and checkpoints work while any is running."""
+    """Call `add` when a reply begins, and `remove` when it has ended.
+
+    Pacing and checkpoints work while any is running.
+    """
 
     def __init__(self, heartbeat: HeartbeatSource) -> None:
         self.pace = FlushRate()
@@ -76,14 +79,11 @@ class Replies:
             self._upkeep.start(self.pace.watch(), own)
             self._upkeep.start(self._checkpoints.run(), own)
 
-    async def run(self, generation: Generation) -> None:
-        """Run a reply; return after it has ended, been saved and shown, and been unregistered."""
-        try:
-            await generation.run()
-        finally:
-            del self._running[generation.message.pk]
-            if not self._running:
-                self._upkeep.cancel()
+    def remove(self, generation: Generation) -> None:
+        """Unregister a reply that has ended and been saved."""
+        del self._running[generation.message.pk]
+        if not self._running:
+            self._upkeep.cancel()
 
     def find_lost(self, stored_ids: frozenset[UUID]) -> frozenset[UUID]:
         """Return the replies that are stored as streaming here but not running.

@@ -16,8 +16,8 @@ from PIL import Image
 from chatapp.models import Message, Upstream, UpstreamFailure
 from chatapp.models.files import storage
 from chatapp.models.platform.lessons import ConcessionLesson
-from chatapp.realtime.generation import images
-from chatapp.realtime.generation.images import EncodedImages, scale_image, with_images
+from chatapp.reading import images
+from chatapp.reading.images import EncodedImages, scale_image, with_images
 from chatapp.rendering.fragments.endings import build_notice
 from chatapp.upstream.wire.concessions import Concession
 from chatapp.upstream.wire.content import EncodedPart, ImagePart, text_part

@@ -13,8 +13,8 @@ from django.urls import reverse
 from chatapp.models import Conversation, Message, ReplyImage, StoredFile, ToolServer, Upstream, User
 from chatapp.models.conversations.images import FIRST_OF_TOOLS
 from chatapp.models.files import storage
-from chatapp.realtime.generation import tool_images
-from chatapp.realtime.generation.tool_images import ToolImages
+from chatapp.reading import tool_images
+from chatapp.reading.tool_images import ToolImages
 from chatapp.tools import ToolImage
 from chatapp.upstream.wire.images import MAX_IMAGES
 from tests.documents.files import open_image

@@ -31,7 +31,7 @@ class Growing(Generation):
     def __init__(self, message: Message, text: str) -> None:
         self.message = message
         self.saved_at = 0.0
-        self.writer = cast(Any, self)
+        self.writer = self.arrivals = cast(Any, self)
         self.text = text
         self.is_dirty = True
 

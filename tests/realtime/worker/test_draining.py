@@ -17,7 +17,7 @@ from chatapp.upstream.client import UpstreamClient
 from chatapp.upstream.wire.reply import Ending
 from tests.realtime.cluster.network import Network
 from tests.realtime.viewers.doubles import Recorder
-from tests.realtime.worker.test_replies import Running
+from tests.realtime.worker.test_replies import Running, run
 
 
 class DrainedWorker:
@@ -38,7 +38,7 @@ class DrainedWorker:
     def begin(self) -> Running:
         running = Running()
         self.replies.add(running)
-        self.writing.start(self.replies.run(running))
+        self.writing.start(run(self.replies, running))
         return running
 
     async def drain(self, seconds: float, *, alone: bool = True) -> float:

@@ -42,7 +42,15 @@ def replies() -> Replies:
 
 def began(replies: Replies, running: Running) -> asyncio.Task[None]:
     replies.add(running)
-    return asyncio.create_task(replies.run(running))
+    return asyncio.create_task(run(replies, running))
+
+
+async def run(replies: Replies, running: Running) -> None:
+    """Run a reply that was added, as `Worker` does."""
+    try:
+        await running.run()
+    finally:
+        replies.remove(running)
 
 
 async def test_a_reply_is_registered_while_it_runs(replies: Replies) -> None:

@@ -209,7 +209,6 @@ REDIS_CACHE = {
     "LOCATION": REDIS_URL,
     "KEY_PREFIX": f"chatapp.{INSTALLATION}",
     "OPTIONS": {
-        "serializer": "chatapp.sessions.redis_cache.Json",
         # Seconds; short, because somebody is waiting to sign in.
         "socket_connect_timeout": 0.5,
         "socket_timeout": 0.5,

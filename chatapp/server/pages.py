@@ -47,7 +47,8 @@ class Pages(ASGIHandler):
     """The ASGI application for HTTP requests."""
 
     def __init__(self) -> None:
-        # Not `super().__init__()`, which adapts the middleware for the event loop.
+        # Not `super().__init__()`, which adapts the middleware for the event loop. Other methods
+        # are called as Django's own handler calls them; see `tests/test_private_parts.py`.
         self.load_middleware(is_async=False)
         self._pages = BoundedThreadPool(PAGE_THREADS, PAGES_AT_ONCE, "page", PAGES_EACH)
         probes = BoundedThreadPool(PROBE_THREADS, 1, "probe")

@@ -11,13 +11,12 @@ import threading
 import time
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from django.core.cache import caches
 from django.core.cache.backends.base import DEFAULT_TIMEOUT, BaseCache
-from django.core.cache.backends.redis import RedisCache, RedisCacheClient
-from redis import ConnectionPool
+from redis import Redis
 from redis.exceptions import RedisError
 
 logger = logging.getLogger(__name__)
@@ -27,12 +26,12 @@ AWAY_SECONDS = 5.0  # pause after a failure, or each call would wait for Redis
 
 
 class RedisOrDatabase(BaseCache):
-    """`LOCATION` is a Redis URL; `OPTIONS` are those of Django's Redis cache."""
+    """`LOCATION` is a Redis URL; `OPTIONS` are those of `redis.Redis.from_url`."""
 
     def __init__(self, url: str, params: dict[str, Any]) -> None:
         super().__init__(params)
-        self._server = _server(url)
-        self._redis = _Redis([url], params)  # a list: Django splits strings at commas
+        self._server = _connect(url, tuple(params.get("OPTIONS", {}).items()))
+        self._redis = _RedisCache(self._server.client, params)
 
     def add(
         self, key: Any, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None
@@ -70,28 +69,74 @@ class RedisOrDatabase(BaseCache):
         return operation(caches[DATABASE])
 
 
-class Json:
-    """A serializer that replaces pickle, with which write access to Redis would mean running code.
+class _RedisCache(BaseCache):
+    """A cache in Redis whose values are JSON.
 
-    Values are those used to count attempts: times and flags. Anything else was not written by the
-    app and is read as missing.
+    Django's own stores pickles, with which write access to Redis would mean running code, and
+    empties the whole database when it is cleared. Values are those used to count attempts: times
+    and flags. Anything else was not written by the app and is read as missing.
     """
 
-    def dumps(self, value: Any) -> bytes:
-        return msgspec.json.encode(value)
+    def __init__(self, client: Redis, params: dict[str, Any]) -> None:
+        super().__init__(params)
+        self._client = client
 
-    def loads(self, data: bytes) -> list[float] | bool | str | None:
-        try:
-            return msgspec.json.decode(data, type=list[float] | bool | str)
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            return None
+    def add(
+        self, key: Any, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None
+    ) -> bool:
+        return self._store(key, value, timeout, version, only_new=True)
+
+    def get(self, key: Any, default: Any = None, version: int | None = None) -> Any:
+        data = cast(bytes | None, self._client.get(self.make_key(key, version)))
+        value = None if data is None else _decode(data)
+        return default if value is None else value
+
+    def set(
+        self, key: Any, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None
+    ) -> None:
+        self._store(key, value, timeout, version)
+
+    def touch(self, key: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> bool:
+        name, seconds = self.make_key(key, version), self._seconds(timeout)
+        if seconds is None:
+            return bool(self._client.persist(name))
+        return bool(self._client.expire(name, seconds))
+
+    def delete(self, key: Any, version: int | None = None) -> bool:
+        return bool(self._client.delete(self.make_key(key, version)))
+
+    def clear(self) -> None:
+        """Delete this installation's keys."""
+        for name in self._client.scan_iter(match=f"{self.key_prefix}:*", count=1000):
+            self._client.delete(name)
+
+    def _store(
+        self, key: Any, value: Any, timeout: Any, version: int | None, only_new: bool = False
+    ) -> bool:
+        name, seconds = self.make_key(key, version), self._seconds(timeout)
+        data = msgspec.json.encode(value)
+        if seconds == 0:  # Redis refuses to store what has expired already
+            return not self._client.exists(name) if only_new else bool(self._client.delete(name))
+        return bool(self._client.set(name, data, ex=seconds, nx=only_new))
+
+    def _seconds(self, timeout: Any) -> int | None:
+        """Return the seconds until an entry expires; None if it doesn't."""
+        seconds = self.default_timeout if timeout is DEFAULT_TIMEOUT else timeout
+        return None if seconds is None else max(0, int(seconds))
+
+
+def _decode(data: bytes) -> list[float] | bool | str | None:
+    try:
+        return msgspec.json.decode(data, type=list[float] | bool | str)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
 
 
 class _Server:
-    """The state of a Redis server as seen by this process. Thread-safe."""
+    """A Redis server and its state as seen by this process. Thread-safe."""
 
-    def __init__(self) -> None:
-        self.pools: dict[int, ConnectionPool] = {}
+    def __init__(self, client: Redis) -> None:
+        self.client = client
         self._lock = threading.Lock()
         self._is_away = False
         self._retry_at = 0.0
@@ -119,28 +164,6 @@ class _Server:
 
 
 @cache
-def _server(url: str) -> _Server:
-    return _Server()
-
-
-class _Client(RedisCacheClient):
-    """A client that shares the process's connections.
-
-    Django creates a cache per request, which would otherwise connect each time.
-    """
-
-    def __init__(self, servers: list[str], **options: Any) -> None:
-        super().__init__(servers, **options)
-        self._pools = _server(servers[0]).pools
-
-
-class _Redis(RedisCache):
-    def __init__(self, servers: list[str], params: dict[str, Any]) -> None:
-        super().__init__(servers, params)
-        self._class = _Client
-
-    def clear(self) -> None:
-        """Delete this installation's keys only; Django's `clear` empties the whole database."""
-        client = self._cache.get_client(write=True)
-        for key in client.scan_iter(match=f"{self.key_prefix}:*", count=1000):
-            client.delete(key)
+def _connect(url: str, options: tuple[tuple[str, Any], ...]) -> _Server:
+    """Return the server, with connections for all threads: Django makes a cache per request."""
+    return _Server(Redis.from_url(url, **dict(options)))

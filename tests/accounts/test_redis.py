@@ -39,8 +39,7 @@ def retried_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def build_shared_cache(server: Redis, prefix: str = "one") -> RedisOrDatabase:
     """Return the cache as another process would."""
-    options = {"serializer": "chatapp.sessions.redis_cache.Json", "socket_timeout": 0.2}
-    return RedisOrDatabase(server.url, {"KEY_PREFIX": prefix, "OPTIONS": options})
+    return RedisOrDatabase(server.url, {"KEY_PREFIX": prefix, "OPTIONS": {"socket_timeout": 0.2}})
 
 
 @pytest.fixture(autouse=True)

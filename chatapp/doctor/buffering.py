@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 import httpx
 
+from chatapp.checks.phrases import reason
 from chatapp.checks.results import CheckResult, ok, skipped, warning
 from chatapp.doctor import probe
 from chatapp.doctor.public import Public
-from chatapp.doctor.report import reason
 
 _REMEDY = "Turn the proxy's buffering off (nginx: proxy_buffering off)."
 

@@ -13,11 +13,11 @@ from django.db import utils
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from chatapp.checks.disk import DiskProblem, find_folder_problem
+from chatapp.checks.phrases import clock_result, duration, reason
 from chatapp.checks.results import CheckResult, Status, failed, ok, skipped
 from chatapp.command_line import MANAGE
 from chatapp.db.errors import problem_with
 from chatapp.db.schema_version import find_unapplied
-from chatapp.doctor.report import clock_result, milliseconds, reason
 from chatapp.doctor.schema import check_schema, check_version
 
 TOLERANCE_SECONDS = 2.0
@@ -46,9 +46,7 @@ def database(connection: BaseDatabaseWrapper) -> Iterator[CheckResult]:
             yield skipped(what, _UNREACHABLE)
         return
     try:
-        yield ok(
-            "Reachable", f"{_version(connection)}, {_location(connection)}, {milliseconds(took)}"
-        )
+        yield ok("Reachable", f"{_version(connection)}, {_location(connection)}, {duration(took)}")
         yield _check_writable(connection)
         migrations_result = _check_migrations(connection)
         yield check_version(connection)

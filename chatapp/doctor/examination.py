@@ -4,9 +4,8 @@ Checks that have to wait come last. The quiet socket is opened before the other 
 URL, so that it is idle while they run.
 """
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from channels.layers import get_channel_layer
@@ -14,7 +13,7 @@ from django.conf import settings
 from django.contrib.staticfiles.storage import staticfiles_storage
 
 from chatapp import environment
-from chatapp.checks.results import CheckResult, Status, skipped
+from chatapp.checks.results import CheckResult, CheckStep, Heading, Status, skipped
 from chatapp.db.connections import unpooled_connection
 from chatapp.doctor import (
     buffering,
@@ -35,59 +34,47 @@ from chatapp.doctor import (
 LOCK_SECONDS = 5.0  # to wait for SQLite's lock
 IDLE_SECONDS = 75.0  # most proxies close idle connections after a minute
 
-Progress = Callable[[float], None]
-
-
-@dataclass(frozen=True)
-class Title:
-    """A heading for the results that follow."""
-
-    text: str
-
 
 def examine(
     url: str = "",
     idle_seconds: float = IDLE_SECONDS,
     layer_idle_seconds: float = layer.IDLE_SECONDS,
-    progress: Progress = lambda left: None,
-) -> Iterator[Title | CheckResult]:
-    """Check this installation and, if `url` is given, the way to it from outside.
-
-    `progress` is called with the seconds left while the examination only waits.
-    """
-    yield Title("Settings")
+) -> Iterator[CheckStep]:
+    """Check this installation and, if `url` is given, the way to it from outside."""
+    yield Heading("Settings")
     yield from _settings(url)
-    yield Title("Database")
+    yield Heading("Database")
     yield from database.database(unpooled_connection(settings.DATABASES, LOCK_SECONDS))
-    yield Title("Messages between processes")
+    yield Heading("Messages between processes")
     has_redis = False
     for result in layer.redis_server(settings.REDIS_URL):
         has_redis |= result.status in (Status.OK, Status.WARNING)
         yield result
-    yield Title("This machine")
+    yield Heading("This machine")
     yield from machine.disk(settings.DATA_DIR)
     yield from machine.data_dir(settings.DATA_DIR)
     yield from machine.static_files(staticfiles_storage, settings.STATIC_ROOT)
     if database.is_usable(unpooled_connection(settings.DATABASES)):
         yield from files.stored_files()
         yield from files.sandbox()
-    yield Title("Upstreams (listing their models, which costs nothing)")
+    yield Heading("Upstreams (listing their models, which costs nothing)")
     yield from _upstreams()
-    yield Title("The organisation's sign-in")
+    yield Heading("The organisation's sign-in")
     yield from _identities()
     with ExitStack() as stack:
-        yield Title(f"Public address{f': {url}' if url else ''}")
+        yield Heading(f"Public address{f': {url}' if url else ''}")
         quiet = None
         if url:
             quiet = yield from _public(url, idle_seconds, stack)
         else:
             yield skipped("Not checked", "no address was given", "Add --url https://your.host")
         if has_redis or quiet:
-            yield Title("Idle connections")
+            wait_seconds = idle_seconds if quiet else layer_idle_seconds
+            yield Heading(f"Idle connections (takes up to {wait_seconds:g} s)")
         if has_redis:
             yield from layer.message_after_idling(get_channel_layer(), layer_idle_seconds)
         if quiet:
-            yield quiet.wait(progress)
+            yield quiet.wait()
 
 
 def _settings(url: str) -> Iterator[CheckResult]:
@@ -126,7 +113,7 @@ def _public(
     outside = stack.enter_context(public.Public(url))
     answers = True
     for result in public.answers(outside):
-        answers &= result.status is not Status.FAILED
+        answers &= not result.has_failed
         yield result
     if not answers:
         yield skipped("Other checks", "the app does not answer at this address")

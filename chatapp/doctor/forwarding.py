@@ -7,9 +7,9 @@ from ipaddress import ip_address, ip_network
 import httpx
 from django.conf import settings
 
+from chatapp.checks.phrases import reason
 from chatapp.checks.results import CheckResult, failed, ok, warning
 from chatapp.doctor.public import Public, remedy_for
-from chatapp.doctor.report import reason
 
 # An address reserved for documentation (RFC 5737): an app that believes it believes any.
 FORGED = "192.0.2.77"

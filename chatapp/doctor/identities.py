@@ -13,9 +13,9 @@ from chatapp.accounts.identities import (
     matches_issuer,
     stored_issuer,
 )
-from chatapp.checks.results import CheckResult, failed, ok, printable, skipped, warning
+from chatapp.checks.phrases import reason, redact_url
+from chatapp.checks.results import CheckResult, failed, ok, skipped, warning
 from chatapp.command_line import MANAGE
-from chatapp.doctor.report import reason, redact_url
 
 
 def identities() -> Iterator[CheckResult]:
@@ -31,7 +31,7 @@ def identities() -> Iterator[CheckResult]:
             "Set CHATAPP_OIDC_URL to its discovery URL, and make sure this server can reach it.",
         )
         return
-    yield ok("Provider", f"its issuer is {printable(issuer)}")
+    yield ok("Provider", f"its issuer is {issuer}")
     yield _identities(issuer)
 
 
@@ -41,7 +41,7 @@ def _identities(issuer: str) -> CheckResult:
     others = [account for account in accounts if account.user_id not in can_sign_in]
     if not others:
         return ok("Identities", f"people who can sign in with it: {len(can_sign_in)}")
-    issuers = Counter(printable(stored_issuer(account)) for account in others)
+    issuers = Counter(stored_issuer(account) for account in others)
     people = len({account.user_id for account in others})
     return warning(
         "Identities",

@@ -9,8 +9,8 @@ from urllib.parse import unquote, urlsplit
 
 import redis
 
+from chatapp.checks.phrases import clock_result, duration, reason, redact_url
 from chatapp.checks.results import CheckResult, failed, ok, skipped, warning
-from chatapp.doctor.report import clock_result, milliseconds, reason, redact_url
 
 IDLE_SECONDS = 6.0  # redis-py 8 stops reading after 5 by default
 PATIENCE_SECONDS = 5.0
@@ -48,7 +48,7 @@ def _answers(client: Any, url: str) -> Iterator[CheckResult]:
     before = time.time()
     seconds, micros = client.time()
     after = time.time()
-    finding = f"Redis {version}, {redact_url(url)}, {milliseconds(after - before)}"
+    finding = f"Redis {version}, {redact_url(url)}, {duration(after - before)}"
     if tuple(int(part) for part in re.findall(r"\d+", version)[:2]) < OLDEST:
         yield warning(
             "Redis",
@@ -87,7 +87,7 @@ def message_after_idling(layer: Any, idle_seconds: float = IDLE_SECONDS) -> Iter
             "and that the layer is channels_redis.pubsub.RedisPubSubChannelLayer.",
         )
     else:
-        yield ok(what, f"a message after {idle_seconds:g} s of idling took {milliseconds(took)}")
+        yield ok(what, f"a message after {idle_seconds:g} s of idling took {duration(took)}")
 
 
 async def _message(layer: Any, idle_seconds: float) -> float:

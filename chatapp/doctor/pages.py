@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 
 import httpx
 
+from chatapp.checks.phrases import reason
 from chatapp.checks.results import CheckResult, failed, ok
 from chatapp.doctor.public import Public
-from chatapp.doctor.report import reason
 
 PAGE = "/accounts/login/"
 

@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 import httpx
 from django.conf import settings
 
+from chatapp.checks.phrases import clock_result, duration, reason
 from chatapp.checks.results import CheckResult, failed, ok
 from chatapp.doctor import probe
-from chatapp.doctor.report import clock_result, milliseconds, reason
 from chatapp.doctor.settings_checks import build_origin
 from chatapp.doctor.tls import unverified_context
 
@@ -60,7 +60,7 @@ def answers(public: Public) -> Iterator[CheckResult]:
     if response.status_code != 200 or response.text != "ok":
         yield failed("Answers", f"/healthz answers {response.status_code}", remedy_for(response))
         return
-    yield ok("Answers", f"{public.origin} in {milliseconds(response.elapsed.total_seconds())}")
+    yield ok("Answers", f"{public.origin} in {duration(response.elapsed.total_seconds())}")
     try:
         theirs = parsedate_to_datetime(response.headers.get("date", "")).timestamp()
     except ValueError:  # no Date header: Daphne sends none

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from chatapp.checks.phrases import reason
 from chatapp.checks.results import CheckResult, failed, ok, skipped, warning
-from chatapp.doctor.report import reason
 
 FEW_DAYS = 14
 CONNECT_SECONDS = 10.0

@@ -5,11 +5,10 @@ import time
 from collections.abc import Iterator
 
 from chatapp.catalogue import build_endpoint
+from chatapp.checks.phrases import duration
 from chatapp.checks.results import CheckResult, failed, ok, skipped, warning
-from chatapp.doctor.report import milliseconds
 from chatapp.models import ToolServer, Upstream
 from chatapp.upstream.check.problems import problem_of_error
-from chatapp.upstream.check.report import visible, visible_result
 from chatapp.upstream.client import UpstreamClient
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamFailed
 
@@ -49,8 +48,7 @@ def _report_no_upstreams(has_demo: bool) -> CheckResult:
 
 
 async def _list_models(upstream: Upstream) -> CheckResult:
-    endpoint = build_endpoint(upstream)
-    name = visible(upstream.name, endpoint.secret)[:16]
+    name = upstream.name[:16]
     if upstream.secret_problem:
         return failed(
             name,
@@ -61,14 +59,14 @@ async def _list_models(upstream: Upstream) -> CheckResult:
     client = UpstreamClient()
     started = time.monotonic()
     try:
-        models = await client.list_models(endpoint)
+        models = await client.list_models(build_endpoint(upstream))
     except UpstreamFailed as error:
         if error.error.kind is ErrorKind.NOT_FOUND and upstream.named_models:
             return ok(name, "reachable; it lists no models, but its settings name some")
-        return visible_result(problem_of_error(error.error, name), endpoint.secret)
+        return problem_of_error(error.error, name)
     finally:
         await client.aclose()
-    took = milliseconds(time.monotonic() - started)
+    took = duration(time.monotonic() - started)
     if not models and not upstream.named_models:
         return warning(
             name,

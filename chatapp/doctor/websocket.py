@@ -5,7 +5,7 @@ import json
 import math
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import ExitStack, suppress
 from typing import Any, Self, TypeVar
 
@@ -14,11 +14,11 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 from websockets.typing import Origin
 
+from chatapp.checks.phrases import duration, reason
 from chatapp.checks.results import CheckResult, failed, ok
 from chatapp.doctor import probe
 from chatapp.doctor.buffering import Arrivals
 from chatapp.doctor.public import Public
-from chatapp.doctor.report import milliseconds, reason
 from chatapp.doctor.tls import unverified_context
 
 WAIT_SECONDS = 15.0
@@ -123,7 +123,7 @@ def upgrade(public: Public) -> Iterator[CheckResult]:
     except (WebSocketException, OSError, ValueError) as error:
         yield failed("WebSocket", f"no upgrade: {reason(error)}", _UPGRADE_REMEDY)
     else:
-        yield ok("WebSocket", f"opens in {milliseconds(time.monotonic() - started)}")
+        yield ok("WebSocket", f"opens in {duration(time.monotonic() - started)}")
         yield _origin(public, seen)
 
 
@@ -214,11 +214,9 @@ class QuietSocket:
         if self._thread:
             self._thread.join(WAIT_SECONDS)
 
-    def wait(self, progress: Callable[[float], None] = lambda left: None) -> CheckResult:
-        """Return the result. `progress` gets the seconds left, about once a second."""
-        while self._thread and self._thread.is_alive():
-            progress(max(0.0, self._started + self._seconds - time.monotonic()))
-            self._thread.join(1.0)
+    def wait(self) -> CheckResult:
+        if self._thread:
+            self._thread.join()
         assert self._result
         return self._result
 

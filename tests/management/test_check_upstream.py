@@ -1,4 +1,4 @@
-"""`manage.py check_upstream`: its table, exit status, target and key."""
+"""`manage.py check_upstream`: its report, exit status, target and key."""
 
 from pathlib import Path
 
@@ -12,25 +12,21 @@ from tests.support.live import run
 from tests.upstream.check import KEY, NO_KEY, serve
 
 
-def test_the_command_prints_a_table_and_its_progress(upstream: FakeUpstream) -> None:
+def test_the_command_prints_its_results_below_each_question(upstream: FakeUpstream) -> None:
     serve(upstream, tuple(answer()))
     printed = Printed("check_upstream", upstream.base_url)
     assert printed.problem == ""
-    assert "Usage " in printed.out
-    assert printed.out.endswith("It can serve the app.\n")
-    assert printed.err.startswith("Asking for its models…\n  ")
-    assert f"Asking {MODEL} to count…" in printed.err
-    assert all(len(line) <= 130 for line in printed.out.splitlines())
+    assert printed.out.startswith("Asking for its models\n  ok       Models           1: ")
+    assert f"\n\nAsking {MODEL} to count\n  ok       Model " in printed.out
+    assert printed.out.endswith("ok.\nIt can serve the app.\n")
 
 
 def test_the_command_fails_for_a_gateway_that_cannot_serve(upstream: FakeUpstream) -> None:
     upstream.fail_models(401, NO_KEY)
     printed = Printed("check_upstream", upstream.base_url)
-    assert (printed.status, printed.problem[:43]) == (
-        1,
-        "It can't serve the app. It rejects the key.",
-    )
-    assert "no list (401 wrong key)" in printed.out
+    assert printed.status == 1
+    assert printed.problem.startswith("It can't serve the app. It rejects the key: 401 wrong key.")
+    assert "  failed   Upstream         It rejects the key: 401 wrong key" in printed.out
 
 
 def test_a_configured_upstream_is_checked_with_its_stored_key(
@@ -81,6 +77,6 @@ def test_the_command_as_a_process_hides_the_key(upstream: FakeUpstream, tmp_path
         environment, "manage.py", "check_upstream", upstream.base_url, "--key-from-env", check=False
     )
     assert done.returncode == 1
-    assert "It rejects the key." in done.stderr
+    assert "It rejects the key: 401 bad ***." in done.stderr
     assert "Traceback" not in done.stderr
     assert KEY not in done.stdout + done.stderr

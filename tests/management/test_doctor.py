@@ -1,6 +1,5 @@
 """`manage.py doctor`: what it prints, and its exit status."""
 
-import os
 import re
 
 import pytest
@@ -71,16 +70,3 @@ def test_bad_arguments_are_reported(
         Command().run_from_argv(["manage.py", "doctor", *arguments])
     assert ended.value.code == 2
     assert "for example" in capsys.readouterr().err
-
-
-def test_the_countdown_is_shown_only_in_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    command = Command()
-    command.show_waiting(12.0)
-    assert capsys.readouterr().err == ""
-    reader, writer = os.openpty()
-    with os.fdopen(writer, "w") as terminal:
-        command = Command(stderr=terminal)
-        command.show_waiting(12.0)
-        terminal.flush()
-        assert b"12 s more" in os.read(reader, 100)
-    os.close(reader)

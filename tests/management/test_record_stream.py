@@ -146,7 +146,7 @@ def test_an_unreachable_gateway_leaves_no_file(file: Path) -> None:
     url = f"http://127.0.0.1:{free_port()}/v1"
     printed = Printed("record_stream", url, "--model", MODEL, "--output", str(file))
     assert (printed.status, file.exists()) == (1, False)
-    assert printed.problem.startswith("Nothing was recorded. It can't be reached.")
+    assert printed.problem.startswith("Nothing was recorded. It can't be reached: ")
 
 
 def test_a_file_that_cannot_be_written_is_reported_before_asking(

@@ -1,10 +1,10 @@
-"""`manage.py check_upstream`: check a gateway, print a table; exit status 1 if it can't serve."""
+"""`manage.py check_upstream`: check a gateway; exit status 1 if it can't serve."""
 
-import asyncio
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from chatapp.checks.report import TerminalReport
 from chatapp.management.targets import add_target_arguments, target_endpoint
 from chatapp.tools import CLOCK
 from chatapp.upstream.check import check
@@ -22,14 +22,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         endpoint, offered = target_endpoint(options["target"], options["key_from_env"])
         model = options["model"] or offered
-        report = asyncio.run(
-            check(endpoint, model, CLOCK.as_request(), self._print_progress, LIMIT_SECONDS)
-        )
-        self.stdout.write(report.as_text())
-        if not report.can_serve:
-            raise CommandError("It can't serve the app. " + report.why_not)
+        steps = check(endpoint, model, CLOCK.as_request(), LIMIT_SECONDS)
+        if failures := TerminalReport(self).show_steps(steps):
+            raise CommandError(f"It can't serve the app. {failures[0].clean().sentences}")
         self.stdout.write("It can serve the app.")
-
-    def _print_progress(self, line: str) -> None:
-        self.stderr.write(line, self.style.NOTICE)
-        self.stderr.flush()

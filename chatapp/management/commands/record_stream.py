@@ -14,10 +14,10 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from chatapp.checks.results import clean
 from chatapp.management.targets import add_target_arguments, target_endpoint
 from chatapp.upstream.check.answers import Answer, read_answer
 from chatapp.upstream.check.problems import problem_of_error
-from chatapp.upstream.check.report import sentences, visible, visible_result
 from chatapp.upstream.client import Endpoint, UpstreamClient
 from chatapp.upstream.recordings import Recording
 from chatapp.upstream.wire.errors import UpstreamFailed
@@ -45,8 +45,8 @@ class Command(BaseCommand):
         try:
             recording = asyncio.run(_record(endpoint, options["model"], options["prompt"]))
         except UpstreamFailed as failed:
-            problem = sentences(visible_result(problem_of_error(failed.error), endpoint.secret))
-            raise CommandError(f"Nothing was recorded. {problem}") from failed
+            problem = problem_of_error(failed.error).clean()
+            raise CommandError(f"Nothing was recorded. {problem.sentences}") from failed
         with _reporting_errors(file):
             file.write_text(recording.dump(), encoding="utf-8", newline="")
         self.stdout.write(f"Recorded in {file}: {_summarize_recording(recording)}")
@@ -109,7 +109,7 @@ def _describe_answer(answer: Answer) -> str:
     counted = f"{usage.total_tokens:,} tokens reported" if usage else "no usage reported"
     problem = f" ({reply.error.message or reply.error.kind})" if reply.error else ""
     text = f"{', '.join(parts) or 'no text'}; ending {reply.ending}{problem}; {counted}."
-    return visible(text, "")
+    return clean(text)
 
 
 def _describe_replay(file: Path, replayed: Path) -> str:

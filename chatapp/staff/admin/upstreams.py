@@ -1,5 +1,7 @@
 """The admin of upstreams: addresses, keys and request parameters, and the check of one."""
 
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Any
 
 from asgiref.sync import async_to_sync
@@ -13,6 +15,7 @@ from django.utils import timezone
 
 from chatapp import tools
 from chatapp.catalogue import build_endpoint
+from chatapp.checks.results import CheckResult
 from chatapp.demo.suggestions import SUGGESTIONS
 from chatapp.models import (
     AccessRule,
@@ -28,7 +31,7 @@ from chatapp.models.platform.addresses import parse_origin
 from chatapp.parameters.doubts import doubts_about
 from chatapp.staff.admin.inquiries import InquiringAdmin
 from chatapp.staff.admin.secret_forms import SecretForm, describe_secret
-from chatapp.upstream.check import Report, check, model_for_chat
+from chatapp.upstream.check import check, model_for_chat
 from chatapp.upstream.wire.estimates import cost_of_tools
 
 DEMO_TURNED_OFF = "The built-in demo is now turned off. You can turn it back on."
@@ -85,10 +88,21 @@ class UpstreamForm(SecretForm):
         return origin is not None and origin != parse_origin(self.initial["base_url"])
 
 
-def check_upstream(upstream: Upstream) -> Report:
-    """Check an upstream with a few short prompts, which takes up to a minute."""
-    model = model_for_chat(list(upstream.named_models))
-    return async_to_sync(check)(build_endpoint(upstream), model, tools.CLOCK.as_request())
+async def check_upstream(upstream: Upstream, model: str = "") -> AsyncGenerator[CheckResult, None]:
+    """Check an upstream with a few short prompts, which takes up to a minute.
+
+    The check asks `model`, or one of the upstream.
+    """
+    model = model or model_for_chat(list(upstream.named_models))
+    steps = check(build_endpoint(upstream), model, tools.CLOCK.as_request())
+    async with aclosing(steps):
+        async for step in steps:
+            if isinstance(step, CheckResult):
+                yield step
+
+
+async def _list_results(upstream: Upstream) -> list[CheckResult]:
+    return [result async for result in check_upstream(upstream)]
 
 
 def switch_demo_off(request: HttpRequest) -> None:
@@ -173,5 +187,7 @@ class UpstreamAdmin(InquiringAdmin):
         return redirect("admin:chatapp_upstream_change", row.pk)
 
     def inquire(self, row: Upstream) -> dict[str, Any]:
-        """Return the report of a check of the saved upstream."""
-        return {"title": f"Check of {row}", "report": check_upstream(row)}
+        """Return the results of a check of the saved upstream."""
+        results = async_to_sync(_list_results)(row)
+        failure = next((result for result in results if result.has_failed), None)
+        return {"title": f"Check of {row}", "results": results, "failure": failure}

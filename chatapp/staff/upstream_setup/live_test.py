@@ -4,21 +4,17 @@ The page is one response, so it needs no script, and leaving it or stopping its 
 test. The test runs in the event loop and keeps no thread waiting.
 """
 
-import asyncio
 from collections.abc import AsyncIterator
-from contextlib import suppress
+from contextlib import aclosing
 
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.safestring import mark_safe
 
-from chatapp import tools
-from chatapp.catalogue import build_endpoint
-from chatapp.checks.results import CheckResult
 from chatapp.models import Upstream
+from chatapp.staff.admin.upstreams import check_upstream
 from chatapp.staff.upstream_setup.correction import suggest_address
-from chatapp.upstream.check import Report, build_row, check, model_for_chat
 
 # Places in the page. The texts of others are escaped, so they can't contain one.
 ROWS, VERDICT = mark_safe("<!-- rows -->"), mark_safe("<!-- verdict -->")
@@ -41,35 +37,19 @@ async def _stream_parts(
     before, _, remainder = page.partition(ROWS)
     between, _, after = remainder.partition(VERDICT)
     yield before
-    results: asyncio.Queue[CheckResult | None] = asyncio.Queue()
-    testing = asyncio.create_task(_test(upstream, model, results))
-    try:
-        while result := await results.get():
-            yield render_to_string("upstream_setup/_row.html", {"row": build_row(result)})
-        report = await testing
-        if report.can_serve:
-            await Upstream.objects.filter(pk=upstream.pk).aupdate(connected_at=timezone.now())
-    finally:
-        testing.cancel()
-        with suppress(asyncio.CancelledError):
-            await testing
+    failure = None
+    async with aclosing(check_upstream(upstream, model)) as results:
+        async for result in results:
+            yield render_to_string("upstream_setup/_row.html", {"result": result})
+            failure = result if result.has_failed else failure
+    if not failure:
+        await Upstream.objects.filter(pk=upstream.pk).aupdate(connected_at=timezone.now())
     yield between
     context = {
         "upstream": upstream,
-        "report": report,
-        "corrected": suggest_address(upstream, report.failed_with),
-        "asks_model": not report.can_serve and not upstream.named_models,
+        "failure": failure,
+        "corrected": suggest_address(upstream, failure.cause if failure else ""),
+        "asks_model": failure and not upstream.named_models,
     }
     yield render_to_string("upstream_setup/_verdict.html", context, request)
     yield after
-
-
-async def _test(
-    upstream: Upstream, model: str, results: "asyncio.Queue[CheckResult | None]"
-) -> Report:
-    model = model or model_for_chat(list(upstream.named_models))
-    clock = tools.CLOCK.as_request()
-    try:
-        return await check(build_endpoint(upstream), model, clock, on_result=results.put_nowait)
-    finally:
-        results.put_nowait(None)

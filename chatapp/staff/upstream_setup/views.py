@@ -281,7 +281,7 @@ def test(request: HttpRequest, pk: int) -> HttpResponseBase:
         # nginx would hold the rows back otherwise.
         return StreamingHttpResponse(parts, headers={"X-Accel-Buffering": "no"})
     listing = _fetch_listing(upstream)
-    correction = suggest_address(upstream, listing.error.kind if listing.error else None)
+    correction = suggest_address(upstream, listing.error.kind if listing.error else "")
     asks_model = not listing.models and not upstream.named_models
     context = {"upstream": upstream, "found": listing, "is_running": False}
     context |= {"corrected": correction, "asks_model": asks_model}

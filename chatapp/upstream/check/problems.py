@@ -131,14 +131,14 @@ def problem_of_list(error: UpstreamError) -> CheckResult:
     if error.kind in _CAUSES:
         return problem_of_error(error)
     if error.kind is ErrorKind.NOT_FOUND:
-        return failed(_WHAT, *_NO_LIST, error_text(error))
+        return failed(_WHAT, *_NO_LIST, error_text(error), error.kind)
     return NO_MODEL
 
 
 def problem_of_error(error: UpstreamError, what: str = _WHAT) -> CheckResult:
-    """Describe an error of the upstream named `what`; its own words may contain the key."""
+    """Describe an error of the upstream named `what`; the result's cause is its `ErrorKind`."""
     quote = error.code if error.kind is ErrorKind.FINISH_REASON else error_text(error)
-    return failed(what, *_BY_ERROR_KIND[error.kind], quote)
+    return failed(what, *_BY_ERROR_KIND[error.kind], quote, error.kind)
 
 
 def out_of_time(seconds: float) -> CheckResult:

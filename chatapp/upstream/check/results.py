@@ -1,11 +1,12 @@
 """Judge the answers: `Answer`s in, `CheckResult`s out. No I/O.
 
-A result's texts may contain the upstream's own words; `visible_result` cleans them for a report.
+A result's texts may contain the upstream's own words; `check` cleans them.
 """
 
 from collections.abc import Sequence
 
-from chatapp.checks.results import CheckResult, Status, note, ok, warning
+from chatapp.checks.phrases import duration
+from chatapp.checks.results import CheckResult, note, ok, warning
 from chatapp.upstream.check.answers import Answer
 from chatapp.upstream.check.questions import ToolRecord
 from chatapp.upstream.check.timing import Timing
@@ -23,10 +24,6 @@ def error_text(error: UpstreamError) -> str:
     return f"{error.status or ''} {error.message or error.kind}".strip()
 
 
-def duration(seconds: float) -> str:
-    return f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"
-
-
 def models_result(models: Sequence[str]) -> CheckResult:
     if not models:
         advice = "Enter the names of its models."
@@ -35,12 +32,9 @@ def models_result(models: Sequence[str]) -> CheckResult:
     return ok("Models", f"{len(models)}: {', '.join(models[:_MAX_QUOTED_MODELS])}{more}")
 
 
-def no_models_result(error: UpstreamError, gives_up: bool) -> CheckResult:
-    finding = f"no list ({error_text(error)})"
-    if gives_up:
-        return CheckResult("Models", Status.FAILED, finding)
+def no_models_result(error: UpstreamError) -> CheckResult:
     advice = "Without a list, enter the names of its models."
-    return note("Models", finding, advice)
+    return note("Models", f"no list ({error_text(error)})", advice)
 
 
 def model_result(requested: str, listed: Sequence[str], answer: Answer) -> CheckResult:
@@ -188,3 +182,8 @@ def dialect_result(answer: Answer, habit: UsageHabit, chosen: Dialect) -> CheckR
         advice = f"It is set to {chosen.label}, which never asks for usage. Set it to {AUTO.label}."
         return warning("Dialect", finding, advice)
     return ok("Dialect", finding)
+
+
+def timeout_result(seconds: float) -> CheckResult:
+    advice = "Anything missing here was not checked."
+    return note("This check", f"ended after {seconds:g} seconds", advice)

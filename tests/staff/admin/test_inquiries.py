@@ -42,7 +42,7 @@ def test_the_button_says_why_an_upstream_cannot_serve(
 ) -> None:
     upstream.fail_models(401, {"error": "<b>wrong</b>"})
     page = olives.post(path(saved_upstream)).content.decode()
-    assert "It can't serve the app. It rejects the key." in page
+    assert "It can't serve the app. It rejects the key: 401 " in page
     assert "&lt;b&gt;wrong&lt;/b&gt;" in page
 
 

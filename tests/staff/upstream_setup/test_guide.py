@@ -292,8 +292,8 @@ async def test_the_rows_of_a_test_are_sent_while_it_runs(
     assert "leaving this page cancels it" in before
     assert "Models" in row
     assert SECRET not in before + row
-    request = await upstream.until_requested()
     waiting = asyncio.create_task(anext(parts))
+    request = await upstream.until_requested()
     await asyncio.sleep(0.05)
     assert not waiting.done()
     waiting.cancel()  # as the server does when the client has left

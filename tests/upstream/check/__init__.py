@@ -1,15 +1,15 @@
-"""Scripts for a whole check, and its report.
+"""Scripts for a whole check, and its results.
 
 A check sends requests in this order: the list of models, a count, a greeting without
 `stream_options`, a tool call, a wrong model, a wrong key, a reply that is closed halfway, a
 greeting, and the same greeting with the clock offered.
 """
 
-from collections.abc import Callable
+from collections.abc import AsyncIterable, Callable
 
-from chatapp.checks.results import CheckResult
+from chatapp.checks.results import CheckResult, CheckStep
 from chatapp.tools import CLOCK
-from chatapp.upstream.check import Report, check
+from chatapp.upstream.check import check
 from chatapp.upstream.wire.endpoint import Endpoint
 from tests.support.fake_upstream import FakeUpstream, Stall, Step, delta, done, finish
 from tests.upstream import RECORDINGS
@@ -44,8 +44,12 @@ def serve(
     upstream.script(delta("1"), Stall())
 
 
-async def report_on(
-    upstream: FakeUpstream, model: str = ""
-) -> tuple[Report, dict[str, CheckResult]]:
-    report = await check(Endpoint(upstream.base_url, KEY), model, CLOCK.as_request())
-    return report, {row.what: row for row in report.results}
+async def report_on(upstream: FakeUpstream, model: str = "") -> tuple[str, dict[str, CheckResult]]:
+    """Check the upstream. Return why it can't serve the app, if so, and the results."""
+    return await collect(check(Endpoint(upstream.base_url, KEY), model, CLOCK.as_request()))
+
+
+async def collect(steps: AsyncIterable[CheckStep]) -> tuple[str, dict[str, CheckResult]]:
+    results = [step async for step in steps if isinstance(step, CheckResult)]
+    problem = " ".join(result.sentences for result in results if result.has_failed)
+    return problem, {result.what: result for result in results}

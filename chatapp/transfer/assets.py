@@ -1,7 +1,7 @@
 """The members of archives besides the chats: files, feedback, names of files and projects."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -34,9 +34,11 @@ def build_export(format: Format, archives: Sequence[Archive]) -> Export:
         case Format.CLAUDE:
             return _claude_export(archives)
         case Format.GROK:
-            return Export(files=_GrokFiles(archives).get)
+            return Export(files=_MemberFiles(archives, _grok_id).get)
         case Format.GEMINI:
-            return Export(files=_NamedFiles(archives).get, notes=(SINGLE_PROMPTS,))
+            return Export(
+                files=_MemberFiles(archives, lambda path: path.name).get, notes=(SINGLE_PROMPTS,)
+            )
         case Format.OWN:
             return Export(files=_OwnFiles(archives).get)
         case _:
@@ -93,42 +95,29 @@ def _claude_export(archives: Sequence[Archive]) -> Export:
     )
 
 
-class _GrokFiles:
-    """Finds uploaded files, which are members called `content` in folders with their ids."""
+class _MemberFiles:
+    """Finds files by ids that `read_id` takes from the names of members, "" for other members."""
 
-    def __init__(self, archives: Sequence[Archive]) -> None:
-        self._found: dict[str, tuple[Archive, str]] = {}
+    def __init__(
+        self, archives: Sequence[Archive], read_id: Callable[[PurePosixPath], str]
+    ) -> None:
+        self._found: dict[str, MemberContent] = {}
         for archive in archives:
             for name in archive.members:
-                path = PurePosixPath(name)
-                if path.name == GROK_CONTENT:
-                    self._found.setdefault(path.parent.name, (archive, name))
+                if id := read_id(PurePosixPath(name)):
+                    self._found.setdefault(id, MemberContent(archive, name))
 
     def get(self, id: str) -> SourceFile | None:
-        if id not in self._found:
+        if not (content := self._found.get(id)):
             return None
-        archive, name = self._found[id]
-        archive.used.add(name)
-        size = archive.members[name].file_size
-        return build_file(id, size=size, content=MemberContent(archive, name))
+        content.mark_used()
+        size = content.archive.members[content.name].file_size
+        return build_file(id, size=size, content=content)
 
 
-class _NamedFiles:
-    """Finds files by their names, in whatever folder they are."""
-
-    def __init__(self, archives: Sequence[Archive]) -> None:
-        self._found: dict[str, tuple[Archive, str]] = {}
-        for archive in archives:
-            for name in archive.members:
-                self._found.setdefault(PurePosixPath(name).name, (archive, name))
-
-    def get(self, name: str) -> SourceFile | None:
-        if name not in self._found:
-            return None
-        archive, member = self._found[name]
-        archive.used.add(member)
-        size = archive.members[member].file_size
-        return build_file(name, size=size, content=MemberContent(archive, member))
+def _grok_id(path: PurePosixPath) -> str:
+    """Return the id of an uploaded file: a member called `content` in a folder with its id."""
+    return path.parent.name if path.name == GROK_CONTENT else ""
 
 
 class _OwnFiles:

@@ -132,6 +132,12 @@ class Browser:
         token = self.client.cookies.get("csrftoken") or ""
         return {"X-CSRFToken": token, "Origin": str(self.client.base_url).rstrip("/")}
 
+    async def send_part(self, path: str, part: bytes, offset: int) -> None:
+        """Send a part of a file as a page's script does."""
+        headers = {"Upload-Offset": str(offset), "Content-Type": "application/octet-stream"}
+        answer = await self.client.patch(path, content=part, headers=headers | self.form_headers)
+        answer.raise_for_status()
+
     def next_number(self) -> int:
         return next(self._numbers)
 

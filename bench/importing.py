@@ -29,7 +29,7 @@ class Importing:
             [entry] = batch["files"]
             while part := source.read(batch["part"]):
                 offset = source.tell() - len(part)
-                await self._send(entry["id"], part, offset)
+                await self._browser.send_part(f"/imports/files/{entry['id']}/part/", part, offset)
         self._path = (await self._post(f"/imports/read/{batch['batch']}/", {})).json()["url"]
 
     async def start(self) -> None:
@@ -49,15 +49,6 @@ class Importing:
 
     async def _progress(self) -> Any:
         return (await self._client.get(f"{self._path}progress/")).raise_for_status().json()
-
-    async def _send(self, pk: str, part: bytes, offset: int) -> None:
-        headers = self._browser.form_headers | {
-            "Upload-Offset": str(offset),
-            "Content-Type": "application/octet-stream",
-        }
-        path = f"/imports/files/{pk}/part/"
-        answer = await self._client.patch(path, content=part, headers=headers)
-        answer.raise_for_status()
 
     async def _post(self, path: str, form: dict[str, str]) -> httpx.Response:
         answer = await self._client.post(path, data=form, headers=self._browser.form_headers)

@@ -33,7 +33,7 @@ class Uploads:
             while len(waiting) < file["part"] and (more := next(data, b"")):
                 waiting += more
             part, waiting = waiting[: file["part"]], waiting[file["part"] :]
-            await self._send(file["id"], part, offset)
+            await self._browser.send_part(f"/files/{file['id']}/part/", part, offset)
             offset += len(part)
         return str(file["id"])
 
@@ -50,14 +50,6 @@ class Uploads:
 
     async def remove(self, pk: str) -> None:
         (await self._post(f"/files/{pk}/remove/", {})).raise_for_status()
-
-    async def _send(self, pk: str, part: bytes, offset: int) -> None:
-        headers = self._browser.form_headers | {
-            "Upload-Offset": str(offset),
-            "Content-Type": "application/octet-stream",
-        }
-        answer = await self._client.patch(f"/files/{pk}/part/", content=part, headers=headers)
-        answer.raise_for_status()
 
     async def _post(self, path: str, form: dict[str, str]) -> httpx.Response:
         return await self._client.post(path, data=form, headers=self._browser.form_headers)

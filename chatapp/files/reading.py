@@ -14,6 +14,7 @@ from contextlib import suppress
 from functools import partial
 from io import BufferedIOBase
 from pathlib import Path
+from shutil import copyfileobj
 from typing import cast
 from uuid import UUID
 
@@ -28,6 +29,7 @@ from chatapp.documents import Limits, ReadableLater, Unreadable
 from chatapp.files.storing import store_pages, store_result
 from chatapp.models import Attachment, FileContent, StoredFile
 from chatapp.models.files import storage
+from chatapp.models.files.uploads import PartLost
 from chatapp.realtime.worker import worker
 
 logger = logging.getLogger(__name__)
@@ -133,7 +135,7 @@ def _read_and_store(attachment: Attachment) -> None:
             return
         # The pages of what was read can be drawn again; the parts of what can't be read go below.
         _fail(attachment, str(unreadable), **({} if is_read else {"received": 0}))
-    except (OSError, IntegrityError) as error:
+    except (OSError, PartLost, IntegrityError) as error:
         logger.error("A file can't be stored: %s", error)
         _fail(attachment, NOT_STORED)
         return
@@ -152,7 +154,10 @@ def _read_and_store(attachment: Attachment) -> None:
 def _read_upload(attachment: Attachment) -> None:
     with tempfile.TemporaryFile(dir=settings.DATA_DIR) as file:
         buffered_file = cast(BufferedIOBase, file)
-        _join_parts(attachment, buffered_file)
+        with attachment.open() as parts:
+            copyfileobj(parts, buffered_file)
+        buffered_file.flush()
+        buffered_file.seek(0)
         _make_ready(attachment, buffered_file)
 
 
@@ -190,13 +195,6 @@ def _make_ready(attachment: Attachment, file: BufferedIOBase) -> None:
 def _fail(attachment: Attachment, problem: str, **fields: object) -> None:
     reading = Attachment.objects.filter(pk=attachment.pk, state=Attachment.State.READING)
     reading.update(state=Attachment.State.FAILED, problem=problem, **fields)
-
-
-def _join_parts(attachment: Attachment, file: BufferedIOBase) -> None:
-    for name in attachment.part_names:
-        file.write(storage.read(name))
-    file.flush()
-    file.seek(0)
 
 
 def get_or_read_content(file: BufferedIOBase, name: str, owner: int) -> FileContent:

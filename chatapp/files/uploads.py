@@ -11,17 +11,17 @@ from django import forms
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chatapp.db.retry import retry_on_integrity_error
 from chatapp.files.forms import AltForm, PagesForm, TextForm, UploadForm
+from chatapp.files.parts import receive_part, refuse, report_received
 from chatapp.files.reading import NOT_STORED, start_reading
 from chatapp.models import Attachment, Conversation, User
-from chatapp.models.files import storage
-from chatapp.models.files.attachments import AttachmentQuerySet, part_bytes
+from chatapp.models.files.attachments import AttachmentQuerySet
 from chatapp.models.files.contents import store_text
 from chatapp.models.library.file_sets import reserve_room
 from chatapp.models.refusals import Refused
@@ -60,13 +60,17 @@ def begin(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)
     form = UploadForm(request.POST)
     if not form.is_valid():
-        return _refusal(str(next(iter(form.errors.values()))[0]))
+        return refuse(str(next(iter(form.errors.values()))[0]))
     try:
         attachment = _begin_upload(request.user, **form.cleaned_data)
     except Refused as refused:
-        return _refusal(str(refused))
+        return refuse(str(refused))
     worker().draft_changed(request.user.pk, attachment.conversation_id)
-    upload_state = {"id": str(attachment.pk), "part": part_bytes(), "received": attachment.received}
+    upload_state = {
+        "id": str(attachment.pk),
+        "part": attachment.part_bytes,
+        "received": attachment.received,
+    }
     return JsonResponse(upload_state, status=201)
 
 
@@ -98,46 +102,15 @@ def _begin_upload(
 @require_http_methods(["PATCH"])
 @login_required
 def receive(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Store the part that begins at the `Upload-Offset`.
-
-    Responds with how much has been received, also (409) if that is not where the part begins.
-    """
+    """Receive a part of the file, which is read once it is whole."""
     attachment = get_object_or_404(_own_attachments(request), pk=pk, message=None)
-    offset, left = attachment.received, attachment.size - attachment.received
-    body = request.read()  # `request.body` would stay in memory until the next garbage collection
     if attachment.state != Attachment.State.UPLOADING:
-        return _report_received(attachment, 200)
-    if request.headers.get("Upload-Offset") != str(offset):
-        return _report_received(attachment, 409)
-    if len(body) != min(part_bytes(), left):
-        return _refusal("A part of the file arrived incomplete. Try again.")
-    try:
-        storage.replace(attachment.part_name(offset), body)
-    except OSError:
-        return HttpResponse(NOT_STORED, status=507, content_type="text/plain; charset=utf-8")
-    if (
-        not _own_attachments(request)
-        .filter(pk=pk, received=offset)
-        .update(received=offset + len(body))
-    ):
-        return _overtaken(request, attachment)
-    attachment.received = offset + len(body)
-    if attachment.received == attachment.size:
+        return report_received(attachment)
+    response = receive_part(request, attachment)
+    if response.status_code == 200 and attachment.is_whole:
         start_reading(attachment)
         worker().draft_changed(attachment.user_id, attachment.conversation_id)
-    return _report_received(attachment, 200)
-
-
-def _overtaken(request: HttpRequest, attachment: Attachment) -> HttpResponse:
-    """Respond to a part that another tab sent too, or whose file was removed meanwhile."""
-    if current := _own_attachments(request).filter(pk=attachment.pk).first():
-        return _report_received(current, 409)
-    storage.delete(attachment.part_name(attachment.received))
-    raise Http404("The file was removed.")
-
-
-def _report_received(attachment: Attachment, status: int) -> HttpResponse:
-    return JsonResponse({"received": attachment.received}, status=status)
+    return response
 
 
 @require_POST
@@ -166,7 +139,7 @@ def choose_pages(request: HttpRequest, pk: UUID) -> HttpResponse:
     attachment = get_object_or_404(ready.select_related("file__content"), pk=pk)
     form = PagesForm(request.POST, attachment)
     if not form.is_valid():
-        return _refusal(str(form.errors["pages"][0]))
+        return refuse(str(form.errors["pages"][0]))
     return _apply_change(partial(_send_pages, pages=form.cleaned_data["pages"]), attachment)
 
 
@@ -185,7 +158,7 @@ def replace_text(request: HttpRequest, pk: UUID) -> HttpResponse:
     attachment = get_object_or_404(_own_attachments(request).editable(), pk=pk)
     form = TextForm(request.POST)
     if not form.is_valid():
-        return _refusal(str(form.errors["text"][0]))
+        return refuse(str(form.errors["text"][0]))
     text = form.cleaned_data["text"]
     try:
         hourly = worker().file_bytes[request.user.pk]
@@ -194,9 +167,9 @@ def replace_text(request: HttpRequest, pk: UUID) -> HttpResponse:
             lambda changed: changed.replace_content(store_text(text, changed.user_id)), attachment
         )
     except Refused as refused:
-        return _refusal(str(refused))
+        return refuse(str(refused))
     except OSError:
-        return HttpResponse(NOT_STORED, status=507, content_type="text/plain; charset=utf-8")
+        return refuse(NOT_STORED, 507)
 
 
 @require_POST
@@ -206,7 +179,7 @@ def describe(request: HttpRequest, pk: UUID) -> HttpResponse:
     attachment = get_object_or_404(_own_attachments(request), pk=pk)
     form = AltForm(request.POST)
     if not form.is_valid():
-        return _refusal(str(form.errors["alt"][0]))
+        return refuse(str(form.errors["alt"][0]))
     attachment.alt = form.cleaned_data["alt"]
     attachment.save(update_fields=["alt"])
     return HttpResponse(status=204)
@@ -222,7 +195,3 @@ def _apply_change(change, attachment: Attachment) -> HttpResponse:  # type: igno
 def _own_attachments(request: HttpRequest) -> AttachmentQuerySet:
     assert isinstance(request.user, User)
     return request.user.attachments.all()
-
-
-def _refusal(sentence: str) -> HttpResponse:
-    return HttpResponse(sentence, status=422, content_type="text/plain; charset=utf-8")

@@ -9,7 +9,8 @@ from django.conf import settings
 
 from chatapp.imports.watching import Watch
 from chatapp.models import Import, User
-from chatapp.models.files.import_files import COPY_NAME, ImportFile, PartLost
+from chatapp.models.files.import_files import COPY_NAME, ImportFile
+from chatapp.models.files.uploads import PartLost
 from chatapp.models.platform.jobs import JobFailed
 from chatapp.transfer import (
     Skipped,

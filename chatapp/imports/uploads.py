@@ -16,9 +16,10 @@ from django.template.defaultfilters import filesizeformat
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
+from chatapp.files.parts import receive_part, refuse
 from chatapp.models import Import, ImportFile, User
-from chatapp.models.files import storage
-from chatapp.models.files.import_files import PART_BYTES, ImportFileQuerySet
+from chatapp.models.files.import_files import ImportFileQuerySet
+from chatapp.models.files.uploads import get_part_bytes
 from chatapp.models.platform.jobs import UNENDED
 from chatapp.models.refusals import Refused
 from chatapp.realtime.worker import worker
@@ -28,7 +29,6 @@ MAX_FILES = 50
 STOPPED = timedelta(minutes=2)  # without a part, after which an upload makes room for others
 MAX_UNENDED = 3  # imports of one person that wait or run at the same time
 SIZE = re.compile("[0-9]{1,15}")
-NOT_STORED = "The server can't store files at the moment. Try again in a while."
 TOO_MANY = f"An import can have {MAX_FILES} files at most."
 TOO_LARGE = "These files have {}, and you may upload {} for imports. {}"
 SPLIT_UP = "Import a part of them first, or ask an administrator for more."
@@ -65,7 +65,7 @@ def begin(request: HttpRequest) -> HttpResponse:
         announced_files = _parse_announcement(request)
         files = _begin_upload(request.user, [(name, size) for name, size, _ in announced_files])
     except Refused as refused:
-        return _refusal(str(refused))
+        return refuse(str(refused))
     file_states = [
         {"id": str(file.pk), "index": index, "received": file.received}
         for file, (*_, index) in zip(files, announced_files, strict=True)
@@ -86,10 +86,15 @@ def _begin_upload(person: User, files: list[tuple[str, int]]) -> list[ImportFile
     if (uploaded := _sum_uploaded_bytes(person)) + size > max_bytes:
         sizes = filesizeformat(uploaded + size), filesizeformat(max_bytes)
         raise Refused(TOO_LARGE.format(*sizes, DISCARD))
-    batch, part = uuid4(), min(PART_BYTES, settings.CHATAPP_MAX_BODY_BYTES)
+    batch, part_bytes = uuid4(), get_part_bytes()
     return [
         ImportFile.objects.create(
-            user=person, batch=batch, position=position, name=name, size=size, part_bytes=part
+            user=person,
+            batch=batch,
+            position=position,
+            name=name,
+            size=size,
+            part_bytes=part_bytes,
         )
         for position, (name, size) in enumerate(files)
     ]
@@ -119,29 +124,8 @@ def _find_stopped_upload(person: User, files: list[tuple[str, int]]) -> list[Imp
 @require_http_methods(["PATCH"])
 @login_required
 def receive(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Store the part that begins at the `Upload-Offset`.
-
-    Responds with how much has been received, also (409) if that is not where the part begins.
-    """
-    file = get_object_or_404(_own_files(request), pk=pk)
-    offset, left = file.received, file.size - file.received
-    body = request.read()
-    if request.headers.get("Upload-Offset") != str(offset) or not left:
-        return JsonResponse({"received": offset}, status=409)
-    if len(body) != min(file.part_bytes, left):
-        return _refusal("A part of the file arrived incomplete. Try again.")
-    try:
-        storage.replace(file.part_name(offset), body)
-    except OSError:
-        return HttpResponse(NOT_STORED, status=507, content_type="text/plain; charset=utf-8")
-    received = offset + len(body)
-    unchanged = _own_files(request).filter(pk=pk, received=offset)
-    if not unchanged.update(received=received, changed_at=timezone.now()):
-        if current := _own_files(request).filter(pk=pk).first():
-            return JsonResponse({"received": current.received}, status=409)
-        storage.delete(file.part_name(offset))
-        raise Http404("The file was removed.")
-    return JsonResponse({"received": received})
+    """Receive a part of a file."""
+    return receive_part(request, get_object_or_404(_own_files(request), pk=pk))
 
 
 @require_POST
@@ -152,7 +136,7 @@ def finish(request: HttpRequest, batch: UUID) -> HttpResponse:
     try:
         job = _create_import(request.user, batch)
     except Refused as refused:
-        return _refusal(str(refused))
+        return refuse(str(refused))
     worker().jobs.wake()
     return JsonResponse({"url": job.get_absolute_url()}, status=201)
 
@@ -176,7 +160,3 @@ def _own_files(request: HttpRequest) -> ImportFileQuerySet:
     assert isinstance(request.user, User)
     own: ImportFileQuerySet = request.user.import_files.all()
     return own
-
-
-def _refusal(sentence: str) -> HttpResponse:
-    return HttpResponse(sentence, status=422, content_type="text/plain; charset=utf-8")

@@ -1,5 +1,6 @@
 // Uploads the files of an export in parts. An upload that stopped goes on when the same files are chosen.
 
+import { sendParts } from "./file-parts.js";
 import { ask } from "./file-requests.js";
 
 const UNREADABLE = "The browser can't read this file any more. Choose it again.";
@@ -35,29 +36,18 @@ async function upload(files, signal) {
   const begun = await ask(form.action, "POST", fields, { signal });
   if (begun.status !== 201) return begun.status === 422 ? begun.text() : FAILED;
   const { batch, part, files: announcedFiles } = await begun.json();
-  const pairs = announcedFiles.map((pair) => ({ ...pair, file: files[pair.index] }));
+  const uploads = announcedFiles.map(({ id, index, received }) => ({ id, file: files[index], part, received }));
   const total = files.reduce((sum, { size }) => sum + size, 0);
-  for (const pair of pairs) {
-    while (pair.received < pair.file.size) {
-      const sentence = await send(pair, part, signal);
-      if (sentence) return sentence;
-      draw(pairs.reduce((sum, { received }) => sum + received, 0) / total);
-    }
+  const progress = () => draw(uploads.reduce((sum, { received }) => sum + received, 0) / total);
+  const options = { signal, progress, unreadable: UNREADABLE, removed: FAILED, failed: FAILED };
+  for (const upload of uploads) {
+    const sentence = await sendParts(`/imports/files/${upload.id}/part/`, upload, options);
+    if (sentence) return sentence;
   }
   const answer = await ask(`/imports/read/${batch}/`, "POST", null, { signal });
   if (answer.status !== 201) return answer.status === 422 ? answer.text() : FAILED;
   abort = null;
   location.assign((await answer.json()).url);
-  return "";
-}
-
-async function send(pair, part, signal) {
-  const body = await pair.file.slice(pair.received, pair.received + part).arrayBuffer().catch(() => null);
-  if (!body) return UNREADABLE;
-  const headers = { "Upload-Offset": pair.received, "Content-Type": "application/octet-stream" };
-  const answer = await ask(`/imports/files/${pair.id}/part/`, "PATCH", body, { headers, signal });
-  if (![200, 409].includes(answer.status)) return answer.status === 507 ? answer.text() : FAILED;
-  pair.received = (await answer.json()).received;
   return "";
 }
 

@@ -1,6 +1,7 @@
 // Uploads files in parts, a few files at a time. An upload goes on where it stopped, also while another
 // chat is shown. Fires `chat:upload` on the document at each change.
 
+import { sendParts } from "./file-parts.js";
 import { ask, post } from "./file-requests.js";
 
 const AT_ONCE = 3;
@@ -54,27 +55,17 @@ async function run(id) {
   const upload = uploads.get(id);
   if (!upload) return; // cancelled
   try {
-    upload.problem = await send(id, upload);
+    upload.problem = await sendParts(`/files/${id}/part/`, upload, {
+      signal: upload.abort.signal,
+      progress: announceUpload,
+      unreadable: UNREADABLE,
+      removed: "", // in another tab
+      failed: FAILED,
+    });
   } catch (error) {
     upload.problem = error.name === "AbortError" ? "" : FAILED;
   }
   if (!upload.problem) drop(id);
-}
-
-// Sends what is left of the file. Returns a sentence if it can't be sent.
-async function send(id, upload) {
-  const { file, part, abort: { signal } } = upload;
-  while (upload.received < file.size) {
-    const body = await file.slice(upload.received, upload.received + part).arrayBuffer().catch(() => null);
-    if (!body) return UNREADABLE;
-    const headers = { "Upload-Offset": upload.received, "Content-Type": "application/octet-stream" };
-    const answer = await ask(`/files/${id}/part/`, "PATCH", body, { headers, signal });
-    if (answer.status === 404) break; // it was removed in another tab
-    if (![200, 409].includes(answer.status)) return answer.status < 500 ? FAILED : answer.text();
-    upload.received = (await answer.json()).received;
-    announceUpload();
-  }
-  return "";
 }
 
 function drop(id) {

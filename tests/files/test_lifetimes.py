@@ -26,7 +26,6 @@ from chatapp.models import (
     StoredFile,
     User,
 )
-from chatapp.models.files import storage
 from chatapp.models.files.abandoned import delete_abandoned
 from chatapp.models.files.contents import store_text
 from chatapp.models.library.file_sets import TOO_FAST
@@ -68,21 +67,6 @@ def test_nothing_is_kept_of_a_file_that_is_removed_while_it_is_read(
     begun = alices.post("/files/", {"name": "notes.txt", "size": 5}).json()
     send_part(alices, begun["id"], b"12345", 0)
     assert not FileContent.objects.exists()
-    assert not stored_names()
-
-
-def test_a_part_that_arrives_after_its_file_was_removed_is_not_kept(
-    alices: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    begun = alices.post("/files/", {"name": "notes.txt", "size": 5}).json()
-    replace = storage.replace
-
-    def replace_late(name: str, data: bytes) -> None:
-        Attachment.objects.all().delete()
-        replace(name, data)
-
-    monkeypatch.setattr(storage, "replace", replace_late)
-    assert send_part(alices, begun["id"], b"12345", 0).status_code == 404
     assert not stored_names()
 
 

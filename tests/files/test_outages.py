@@ -9,7 +9,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from chatapp.files import reading
-from chatapp.models import Attachment, StoredFile, User
+from chatapp.models import Attachment, User
 from chatapp.models.files import storage
 from tests.support.attaching import send_part, upload
 
@@ -29,17 +29,6 @@ def raiser(error: Exception) -> Callable[..., None]:
 
 def fill_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(storage, "write", raiser(OSError(28, "No space left on device")))
-
-
-def test_an_upload_goes_on_once_the_disk_has_room(alices: Client) -> None:
-    pk = begin_upload(alices)
-    with pytest.MonkeyPatch.context() as patch:
-        fill_disk(patch)
-        answer = send_part(alices, pk, b"0123456789", 0)
-        assert answer.status_code == 507
-        assert "No space" not in answer.content.decode()
-    assert send_part(alices, pk, b"0123456789", 0).json() == {"received": 10}
-    assert Attachment.objects.get().state == Attachment.State.READY
 
 
 def test_a_file_that_could_not_be_stored_can_be_read_again(
@@ -121,21 +110,6 @@ def test_a_persons_files_have_a_limit_together(alices: Client, settings: Setting
     refused = alices.post("/files/", {"name": "b.txt", "size": 2_000})
     assert refused.status_code == 422
     assert "9.8" in refused.content.decode()
-
-
-@pytest.mark.parametrize("size", [1, 9, 11, 2**20])
-def test_a_part_of_the_wrong_length_is_refused(alices: Client, size: int) -> None:
-    answer = send_part(alices, begin_upload(alices), b"x" * size, 0)
-    assert answer.status_code == 422
-    assert Attachment.objects.get().received == 0
-    assert not StoredFile.objects.exists()
-
-
-@pytest.mark.parametrize("offset", ["", "-1", "1", "0x0", "9" * 5000])
-def test_a_wrong_offset_stores_nothing(alices: Client, offset: str) -> None:
-    pk = begin_upload(alices)
-    answer = alices.patch(f"/files/{pk}/part/", b"0123456789", headers={"Upload-Offset": offset})
-    assert answer.status_code == 409
 
 
 @pytest.mark.parametrize(

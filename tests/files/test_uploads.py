@@ -30,12 +30,6 @@ def test_an_upload_of_several_parts_is_joined(alices: Client) -> None:
     assert attachment.content.text == text.rstrip()
 
 
-def test_a_part_at_the_wrong_offset_is_told_where_to_go_on(alices: Client) -> None:
-    upload_state = alices.post("/files/", {"name": "a.txt", "size": 10}).json()
-    answer = send_part(alices, upload_state["id"], b"12345", 5)
-    assert (answer.status_code, answer.json()) == (409, {"received": 0})
-
-
 def test_a_file_that_cannot_be_read_says_why(alices: Client) -> None:
     attachment = upload(alices, "program", b"\x00\xff\xfe\x80" * 10)
     assert attachment.state == Attachment.State.FAILED

@@ -16,7 +16,7 @@ from PIL import Image
 from pytest_django import Settings
 
 from chatapp.files import reading
-from chatapp.imports import uploads, watching
+from chatapp.imports import watching
 from chatapp.imports.exports import LOST
 from chatapp.imports.figures import MAX_KINDS, OTHER_PARTS, count_parts
 from chatapp.imports.files import DAMAGED, NOT_STORED
@@ -224,9 +224,9 @@ def test_an_import_stops_while_files_cannot_be_stored_and_goes_on_later(
 
 
 def test_an_import_stops_while_the_uploaded_files_cannot_be_read_and_goes_on_later(
-    alice: User, alices: Client, monkeypatch: pytest.MonkeyPatch
+    alice: User, alices: Client, settings: Settings
 ) -> None:
-    monkeypatch.setattr(uploads, "PART_BYTES", 100_000)
+    settings.CHATAPP_MAX_BODY_BYTES = 100_000  # of a part
     chats = [chat | {"unknown": "x" * 3000} for chat in many(200)]  # more than is read at once
     file = BytesIO()
     with ZipFile(file, "w") as archive:  # not compressed

@@ -9,6 +9,7 @@ from django.test import Client
 
 from chatapp.models import Conversation, Import, Process, User
 from chatapp.realtime.worker.jobs import Jobs
+from tests.support import attaching
 from tests.transfer.samples import NOON, gpt_chat, gpt_message
 
 
@@ -29,12 +30,7 @@ def upload(client: Client, *files: tuple[str, bytes]) -> Any:
 
 
 def send_part(client: Client, pk: str, data: bytes, offset: int) -> Any:
-    return client.patch(
-        f"/imports/files/{pk}/part/",
-        data,
-        content_type="application/octet-stream",
-        headers={"Upload-Offset": str(offset)},
-    )
+    return attaching.send_part(client, pk, data, offset, "imports/files")
 
 
 def run_jobs() -> None:

@@ -34,9 +34,12 @@ def upload(
     return Attachment.objects.get(pk=announced["id"])
 
 
-def send_part(client: Client, pk: UUID | str, data: bytes, offset: int) -> Any:
+def send_part(
+    client: Client, pk: UUID | str, data: bytes, offset: int | str, path: str = "files"
+) -> Any:
+    """Send a part of an attachment, or of a file with another path."""
     return client.patch(
-        f"/files/{pk}/part/",
+        f"/{path}/{pk}/part/",
         data,
         content_type="application/octet-stream",
         headers={"Upload-Offset": str(offset)},

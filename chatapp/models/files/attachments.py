@@ -12,7 +12,6 @@ from html import escape
 from types import MappingProxyType
 from typing import ClassVar, Self
 
-from django.conf import settings
 from django.db import models, transaction
 from django.db.models.functions import Coalesce
 from django.utils import timezone
@@ -22,11 +21,11 @@ from chatapp.models.accounts.users import User
 from chatapp.models.files import storage
 from chatapp.models.files.contents import PLAIN_TEXT, FileContent, estimate_tokens
 from chatapp.models.files.stored_files import StoredFile
+from chatapp.models.files.uploads import MAX_NAME_LENGTH, Upload, get_part_bytes
 from chatapp.models.platform.processes import Process
 from chatapp.models.refusals import Refused
 from chatapp.upstream.wire.content import Part
 
-MAX_PART_BYTES = 1024 * 1024
 ABANDONED = timedelta(days=1)  # after which nothing goes on with an upload
 UNREAD_LIFETIME = timedelta(days=7)  # how long a draft keeps a file that could not be read
 MAX_CHOICES = 50  # of last pages, in `pages_and_tokens`
@@ -34,16 +33,10 @@ MAX_CHOICES = 50  # of last pages, in `pages_and_tokens`
 INTERRUPTED = "The server was restarted while it read this file. Try again."
 NOT_READY = "“{}” is not ready yet. Wait until it has been read, or remove it."
 NOT_READ = "“{}” could not be read. Remove it first."
-MAX_NAME_LENGTH = 120
 SUFFIX = ".txt"
 
 EXPIRED = "(The file {} was deleted by the retention policy.)"
 GONE = "An attached file is no longer there. Remove it or attach it again; your text is kept."
-
-
-def part_bytes() -> int:
-    """Return the size of each part of an upload but the last."""
-    return min(MAX_PART_BYTES, settings.CHATAPP_MAX_BODY_BYTES)
 
 
 class AttachmentQuerySet(models.QuerySet["Attachment"]):
@@ -120,8 +113,10 @@ class AttachmentQuerySet(models.QuerySet["Attachment"]):
         return [by_pk[pk] for pk in dict.fromkeys(ids)]
 
 
-class Attachment(models.Model):
+class Attachment(Upload):
     """A file of one prompt or draft."""
+
+    FOLDER = storage.UPLOADS
 
     class State(models.TextChoices):
         UPLOADING = "uploading"
@@ -129,7 +124,6 @@ class Attachment(models.Model):
         READY = "ready"
         FAILED = "failed"
 
-    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(User, models.CASCADE, related_name="attachments")
     # In a draft: its conversation, or None for a new chat's.
     conversation = models.ForeignKey(
@@ -141,9 +135,6 @@ class Attachment(models.Model):
         "chatapp.Message", models.CASCADE, null=True, related_name="attachments"
     )
     position = models.PositiveIntegerField(default=0)
-    name = models.CharField(max_length=MAX_NAME_LENGTH)
-    size = models.PositiveBigIntegerField()  # bytes, as uploaded
-    received = models.PositiveBigIntegerField(default=0)  # bytes
     state = models.CharField(max_length=9, choices=State, default=State.UPLOADING)
     problem = models.CharField(max_length=500, blank=True)  # a sentence
     read_by = models.UUIDField(null=True)  # the process that reads it
@@ -153,7 +144,6 @@ class Attachment(models.Model):
     tokens = models.PositiveIntegerField(default=0)  # an estimate
     alt = models.CharField(max_length=500, blank=True)  # what a person says an image shows
     created_at = models.DateTimeField(auto_now_add=True)
-    changed_at = models.DateTimeField(auto_now=True)
 
     media_type: str  # set by `with_media_type`
     objects: ClassVar[models.Manager["Attachment"]] = models.Manager.from_queryset(
@@ -163,8 +153,9 @@ class Attachment(models.Model):
     class Meta:
         ordering: ClassVar[Sequence[str]] = ["position", "created_at", "id"]
 
-    def __str__(self) -> str:
-        return self.name
+    @property
+    def part_bytes(self) -> int:  # type: ignore[override]  # has no column, unlike an import's
+        return get_part_bytes()
 
     @property
     def is_expired(self) -> bool:
@@ -280,20 +271,6 @@ class Attachment(models.Model):
             else (page, self.tokens * (page - first + 1) // (last - first + 1))
             for page in range(first, last, step)
         ]
-
-    def part_name(self, offset: int) -> str:
-        """Return the name in the storage of the uploaded part that begins at this byte."""
-        return f"{storage.UPLOADS}/{self.pk}-{offset:012d}"
-
-    @property
-    def part_names(self) -> list[str]:
-        """The names of the parts that have arrived, in order."""
-        return [self.part_name(offset) for offset in range(0, self.received, part_bytes())]
-
-    def delete_parts(self) -> None:
-        """Delete the parts of a finished or cancelled upload. Raises `OSError`."""
-        for name in self.part_names:
-            storage.delete(name)
 
 
 def attach(attachments: Collection[Attachment], message: uuid.UUID) -> None:

@@ -1,6 +1,5 @@
 """The files that belong to an export's messages: where they are in its archive, and their bytes."""
 
-import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -10,11 +9,6 @@ from chatapp.exports.names import UniqueNames, safe_name
 from chatapp.exports.zipped import Zip
 from chatapp.models import Attachment, ReplyImage
 from chatapp.models.files import storage
-
-logger = logging.getLogger(__name__)
-
-CHUNK_BYTES = 256 * 1024
-LOST = "An export lacks a file that is lost: %s"
 
 
 @dataclass
@@ -67,25 +61,12 @@ class Contents:
         """
         pending, self._pending = self._pending, []
         for path, content in pending:
-            pieces = read_chunks(content)
-            try:
-                first = next(pieces, b"")
-            except FileNotFoundError:
-                logger.error(LOST, content)
-                continue
-            yield from archive.add(path, _chain_pieces(first, pieces), packed=False)
-
-
-def _chain_pieces(first: bytes, following: Iterator[bytes]) -> Iterator[bytes]:
-    yield first
-    yield from following
+            yield from archive.add_file(path, read_chunks(content), packed=False)
 
 
 def read_chunks(content: Attachment | ReplyImage) -> Iterator[bytes]:
     """Yield the bytes of a file. Raises `OSError`, and `FileNotFoundError` if they are lost."""
     if content.file is None:
         yield content.read() if isinstance(content, ReplyImage) else b""
-        return
-    with storage.open_file(content.file.name) as file:
-        while data := file.read(CHUNK_BYTES):
-            yield data
+    else:
+        yield from storage.read_chunks(content.file.name)

@@ -17,21 +17,22 @@ async def stream_pieces(pieces: Iterator[bytes], session_key: str) -> AsyncItera
     Raises `NotSignedIn` once the session has ended, so that the client sees a truncated download.
     """
     try:
-        while data := await database_sync_to_async(_next)(pieces, session_key):
-            yield data
+        while (data := await database_sync_to_async(_next)(pieces, session_key)) is not None:
+            if data:
+                yield data
     finally:
         if close := getattr(pieces, "close", None):
             await database_sync_to_async(close)()
 
 
-def _next(pieces: Iterator[bytes], session_key: str) -> bytes:
-    """Return the next bytes, or none at the end."""
+def _next(pieces: Iterator[bytes], session_key: str) -> bytes | None:
+    """Return the next bytes, which may be none so far, or None at the end."""
     get_person(session_key)
     parts: list[bytes] = []
     size, until = 0, time.monotonic() + SECONDS_A_PIECE
     for piece in pieces:
         parts.append(piece)
         size += len(piece)
-        if size >= PIECE_BYTES or (size and time.monotonic() > until):
-            break
-    return b"".join(parts)
+        if size >= PIECE_BYTES or time.monotonic() > until:
+            return b"".join(parts)
+    return b"".join(parts) or None

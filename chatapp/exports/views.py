@@ -24,7 +24,6 @@ from chatapp.models.conversations.exports import MAX_EXPORTS, ExportFormat, Expo
 from chatapp.models.files import storage
 from chatapp.realtime.worker import worker
 
-CHUNK_BYTES = 256 * 1024
 GONE = "This no longer exists."
 NONE = "You have no chats yet."
 TOO_MANY = "You keep {} exports already. Delete one of them first."
@@ -144,16 +143,10 @@ def download(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     if not storage.exists(stored_export.stored_name):
         return text_response(LOST, 404)
     response = _stream_download(
-        request, _chunks(stored_export.stored_name), stored_export.download_name
+        request, storage.read_chunks(stored_export.stored_name), stored_export.download_name
     )
     response.headers["Content-Length"] = str(storage.size(stored_export.stored_name))
     return response
-
-
-def _chunks(name: str) -> Iterator[bytes]:
-    with storage.open_file(name) as file:
-        while data := file.read(CHUNK_BYTES):
-            yield data
 
 
 @require_GET

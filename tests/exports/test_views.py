@@ -10,7 +10,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.sessions.models import Session
 from django.test import AsyncClient, Client
 
-from chatapp.exports import writing
+from chatapp.exports import streaming, writing
 from chatapp.models import AuditEvent, ChatExport, Conversation, Upstream, User
 from chatapp.models.conversations.exports import MAX_EXPORTS, ExportFormat
 from chatapp.models.platform.jobs import JobState
@@ -75,6 +75,16 @@ async def test_chats_of_one_title_have_files_of_their_own(
     answer = await post_export(alices, ids=ids, format="html", with_files="on")
     names = ZipFile(io.BytesIO(await read_content(answer))).namelist()
     assert sorted(names) == ["_Stars (2).html", "_Stars.html", "_b_Stars__b_.html"]
+
+
+async def test_a_slow_archive_is_sent_whole(
+    alices: Client, stars: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streaming, "SECONDS_A_PIECE", -1)  # each step takes too long
+    answer = await post_export(alices, ids=str(stars.pk), format="json", with_files="on")
+    archive = ZipFile(io.BytesIO(await read_content(answer)))
+    assert archive.testzip() is None
+    assert "conversations.jsonl" in archive.namelist()
 
 
 async def test_only_the_chats_of_a_project_are_exported(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from django.core.management.base import CommandError
@@ -102,6 +103,11 @@ def add_a_later_migration(manifest: Json, members: dict[str, bytes]) -> None:
 
 def test_an_unchanged_archive_is_accepted(archive: Path) -> None:
     check(archive)
+
+
+def test_unpacked_files_are_for_their_owner_only(archive: Path) -> None:
+    with ZipFile(archive) as zip_file:
+        assert {info.external_attr >> 16 for info in zip_file.infolist()} == {0o600}
 
 
 @pytest.mark.parametrize("damage", [truncate, flip_a_bit, replace_with_text])

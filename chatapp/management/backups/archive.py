@@ -13,11 +13,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO
-from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
+from zipfile import BadZipFile, ZipFile
 
 import msgspec
 from django.core.management.base import CommandError
 
+from chatapp.exports.zipped import Zip
 from chatapp.management.backups.progress import Progress
 
 FORMAT = 1
@@ -46,21 +47,27 @@ class Manifest(msgspec.Struct):
 
 
 class ArchiveWriter:
-    def __init__(self, zip_file: ZipFile) -> None:
-        self._zip = zip_file
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream, self._zip = stream, Zip()
         self.members: dict[str, Member] = {}
 
     def add(self, name: str, chunks: Iterable[bytes]) -> None:
         digest, size = hashlib.sha256(), 0
-        with self._zip.open(name, "w", force_zip64=True) as member:
+
+        def count_chunks() -> Iterator[bytes]:
+            nonlocal size
             for chunk in chunks:
                 digest.update(chunk)
                 size += len(chunk)
-                member.write(chunk)
+                yield chunk
+
+        self._stream.writelines(self._zip.add(name, count_chunks()))
         self.members[name] = Member(size, digest.hexdigest())
 
     def finish(self, manifest: Manifest) -> None:
-        self._zip.writestr(MANIFEST, msgspec.json.format(msgspec.json.encode(manifest)))
+        text = msgspec.json.format(msgspec.json.encode(manifest))
+        self._stream.writelines(self._zip.add(MANIFEST, [text]))
+        self._stream.writelines(self._zip.close())
 
 
 @contextmanager
@@ -70,8 +77,7 @@ def new_archive(file: Path) -> Iterator[ArchiveWriter]:
     part = Path(name)
     try:
         with os.fdopen(descriptor, "wb") as stream:
-            with ZipFile(stream, "w", ZIP_DEFLATED, compresslevel=1) as zip_file:
-                yield ArchiveWriter(zip_file)
+            yield ArchiveWriter(stream)
             stream.flush()
             os.fsync(stream.fileno())
         part.rename(file)

@@ -17,6 +17,7 @@ from django.conf import settings
 from django.core.files import File
 from django.core.files.storage import FileSystemStorage, Storage, storages
 
+CHUNK_BYTES = 256 * 1024
 UPLOADS = "uploads"  # the folder of the parts of uploads
 EXPORTS = "exports"  # the folder of the files of `ChatExport`
 IMPORTS = "imports"  # that of the parts of files from which chats are imported
@@ -66,6 +67,12 @@ def open_file(name: str) -> BinaryIO:
     with _os_errors():
         file: BinaryIO = backend().open(name)  # type: ignore[assignment]
         return file
+
+
+def read_chunks(name: str) -> Iterator[bytes]:
+    with open_file(name) as file:
+        while data := file.read(CHUNK_BYTES):
+            yield data
 
 
 @contextmanager

@@ -2,19 +2,16 @@
 contains them."""
 
 import re
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from django.db import models
 
 from chatapp.exports.formats.json_lines import file_record, image_record
 from chatapp.models import Attachment, PresetFile, ReplyImage, User
-from chatapp.models.files import storage
 
 FOLDER = "files"
 IMAGES = "images"  # the folder of images of replies
 NOT_IN_NAMES = re.compile(r'[<>:"|?*/\\]')  # characters that some systems refuse in a file name
-CHUNK_BYTES = 256 * 1024
 
 
 class ArchivedFile(NamedTuple):
@@ -22,12 +19,6 @@ class ArchivedFile(NamedTuple):
 
     path: str  # in the archive
     stored_name: str
-
-    def chunks(self) -> Iterator[bytes]:
-        """Yield its bytes. Raises `OSError`, and `FileNotFoundError` if they are lost."""
-        with storage.open_file(self.stored_name) as file:
-            while data := file.read(CHUNK_BYTES):
-                yield data
 
 
 def archived_files(person: User) -> tuple[list[dict[str, object]], list[ArchivedFile]]:

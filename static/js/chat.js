@@ -1,5 +1,6 @@
-// All scripts of the chat page, served as one file (chatapp/server/middleware/bundles.py). They run in
-// this order, each after its own imports; untrusted-html.js must run first.
+// The scripts that the chat page needs at first, served as one file
+// (chatapp/server/middleware/bundles.py). They run in this order, each after its own imports;
+// untrusted-html.js must run first. Others are loaded later: see lazy.js and messages-loader.js.
 
 import "./untrusted-html.js";
 import "./htmx-socket.js";
@@ -21,7 +22,6 @@ import "./attachments.js";
 import "./waiting.js";
 import "./attaching.js";
 import "./context-meter.js";
-import "./context-offers.js";
 import "./prompt.js";
 import "./drafts.js";
 import "./model-picker.js";
@@ -31,25 +31,19 @@ import "./send-by.js";
 import "./slash.js";
 import "./shortcuts.js";
 import "./focus.js";
-import "./reasoning.js";
 import "./scrolling.js";
 import "./moved-clicks.js";
 import "./scroll-restore.js";
 import "./thread-paging.js";
-import "./outline.js";
-import "./thread-keys.js";
 import "./announcements.js";
-import "./copying.js";
 import "./sidebar.js";
 import "./conversation-list.js";
 import "./infinite-scroll.js";
 import "./toast.js";
 import "./lazy.js";
+import "./messages-loader.js";
 import "./menus.js";
 import "./dialogs.js";
-import "./long-prompts.js";
-import "./added-text.js";
-import "./drawing-pace.js";
 import "./page-title.js";
 import "./local-times.js";
 import "./search-opener.js";

@@ -16,7 +16,11 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 from chatapp.server.middleware import bundles
 
 SCRIPTS = "js/*.js"
-BUNDLES = {"js/chat.js": bundles.scripts, "css/chat.css": bundles.styles}
+BUNDLES = {
+    "js/chat.js": bundles.scripts,
+    "css/chat.css": bundles.styles,
+    "css/messages.css": bundles.styles,
+}
 # Comments and indentation in our style sheets. Not by `rcssmin`, which removes combinator spaces.
 LAYOUT = (("css/*.css", ((r"(?s) *\s/\*.*?\*/", ""), (r"(?s)\A/\*.*?\*/", ""), (r"(?m)^\s+", ""))),)
 Sources = dict[str, tuple[Storage, str]]  # by name: the storage and the path in it

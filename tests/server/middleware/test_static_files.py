@@ -23,10 +23,10 @@ def list_hashed_files(static_dir: Path) -> Iterator[Path]:
         yield from (path for path in (static_dir / folder).iterdir() if HASHED.fullmatch(path.name))
 
 
-def bundle(static_dir: Path, kind: str) -> str:
-    """Return the bundle that the chat page loads."""
+def bundle(static_dir: Path, kind: str, entry: str = "chat") -> str:
+    """Return a bundle that the chat page loads."""
     (bundle_path,) = (
-        path for path in list_hashed_files(static_dir) if path.match(f"chat.*.{kind}")
+        path for path in list_hashed_files(static_dir) if path.match(f"{entry}.*.{kind}")
     )
     return bundle_path.read_text()
 
@@ -59,15 +59,18 @@ def test_all_code_is_served_as_it_was_written(static_dir: Path) -> None:
     for file in list_hashed_files(static_dir):
         name = f"{file.name.split('.')[0]}{file.suffix}"
         source = STATIC / file.suffix[1:] / name
-        if name not in ("chat.js", "chat.css"):
+        if name not in ("chat.js", "chat.css", "messages.css"):
             assert strip_code(source.read_text()) in strip_code(file.read_text()), name
 
 
 @pytest.mark.parametrize("kind", ["js", "css"])
-def test_the_chat_pages_bundle_contains_each_file_once(static_dir: Path, kind: str) -> None:
-    whole = strip_code(bundle(static_dir, kind))
-    files = re.findall(r'import "(?:\./)?(.*)"', (STATIC / kind / f"chat.{kind}").read_text())
-    assert len(files) > 15
+@pytest.mark.parametrize("entry", ["chat", "messages"])
+def test_bundles_of_the_chat_page_contain_each_file_once(
+    static_dir: Path, entry: str, kind: str
+) -> None:
+    whole = strip_code(bundle(static_dir, kind, entry))
+    files = re.findall(r'import "(?:\./)?(.*)"', (STATIC / kind / f"{entry}.{kind}").read_text())
+    assert len(files) > 5
     for file in files:
         assert whole.count(strip_code((STATIC / kind / file).read_text())) == 1, file
 

@@ -19,6 +19,6 @@ class ChatappConfig(AppConfig):
         # Signal receivers, kinds of jobs, and the admin's pages, which Django looks for in
         # `chatapp.admin` alone.
         from chatapp.accounts import auditing, revocations  # noqa: F401
-        from chatapp.exports import jobs  # noqa: F401
-        from chatapp.imports import running  # noqa: F401
+        from chatapp.exports import jobs as export_jobs  # noqa: F401
+        from chatapp.imports import jobs as import_jobs  # noqa: F401
         from chatapp.staff import admin  # noqa: F401

@@ -7,9 +7,8 @@ import logging
 import re
 import tempfile
 from collections import OrderedDict
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from io import BufferedIOBase
 from typing import cast
 from uuid import UUID, uuid5
@@ -18,7 +17,7 @@ from django.conf import settings
 
 from chatapp.documents import Unreadable
 from chatapp.files.reading import read_for_import
-from chatapp.imports.figures import Reasons
+from chatapp.imports.report import ImportReport
 from chatapp.models import Attachment, FileContent, ReplyImage, StoredFile, User
 from chatapp.models.files.contents import estimate_tokens
 from chatapp.models.library.file_sets import check_room
@@ -40,91 +39,49 @@ NOT_STORED = (
 )
 REMEMBERED = 1000  # refusals of contents, so that the same file is not read again
 
-
-@dataclass(slots=True)
-class ReadFiles:
-    """The files of a batch of messages, not stored with them yet."""
-
-    attachments: list[Attachment] = field(default_factory=list)
-    images: list[ReplyImage] = field(default_factory=list)
-
-    def count_attachments(self, message: UUID) -> int:
-        return sum(attachment.message_id == message for attachment in self.attachments)
-
-    def count_images(self, message: UUID) -> int:
-        return sum(image.message_id == message for image in self.images)
-
-    @property
-    def count(self) -> int:
-        return len(self.attachments) + len(self.images)
+FileRow = Attachment | ReplyImage
 
 
-class FileReader:
-    """Reads files for one import."""
+class FileImporter:
+    """Reads the files of one import; the report says which can't be read, and why."""
 
-    def __init__(self, user: User) -> None:
-        self._user = user
-        self._refused: OrderedDict[str, str] = OrderedDict()
+    def __init__(self, user: User, report: ImportReport) -> None:
+        self._user, self._report = user, report
+        self._refusals: OrderedDict[str, str] = OrderedDict()  # by digest
 
-    def steps(
-        self, record: SourceMessage, message: UUID, title: str, read: ReadFiles, reasons: Reasons
-    ) -> Iterator[None]:
-        """Read the files of a message one by one; why one can't be read goes to the reasons.
+    def read_files(
+        self, record: SourceMessage, message: UUID, title: str
+    ) -> Generator[None, None, list[FileRow]]:
+        """Read the files of a message one by one; return their rows, which are not stored yet.
 
         Files without content are passed over. Raises `JobFailed` if the storage fails.
         """
+        rows: list[FileRow] = []
         is_reply = record.role == "assistant"
         max_files = MAX_IMAGES if is_reply else settings.CHATAPP_FILES_PER_MESSAGE
-        for position, file in enumerate(record.files):
-            if position >= max_files:
+        for number, file in enumerate(record.files):
+            if number >= max_files:
                 if file.content:
-                    reasons.add(TOO_MANY, title)
-                continue
-            if file.is_expired and not is_reply:
-                read.attachments.append(self._attachment(file, message, read))
+                    self._report.add_reason(TOO_MANY, title)
+            elif file.is_expired and not is_reply:
+                rows.append(self._build_attachment(file, message, len(rows)))
             elif file.content:
-                yield from self._add(file, is_reply, message, title, read, reasons)
+                try:
+                    content, size = yield from self._read_content(file)
+                    build = self._build_image if is_reply else self._build_filled_attachment
+                    rows.append(build(file, message, len(rows), content, size))
+                except (Unreadable, Refused) as error:
+                    self._report.add_reason(_without_advice(str(error)), title)
+                except Damaged as error:
+                    logger.info("A file of an import can't be read: %s", error)
+                    self._report.add_reason(DAMAGED, title)
+                except OSError as error:
+                    logger.error("A file of an import can't be stored: %s", error)
+                    raise JobFailed(NOT_STORED) from error
                 yield
+        return rows
 
-    def _add(
-        self,
-        file: SourceFile,
-        is_reply: bool,
-        message: UUID,
-        title: str,
-        read: ReadFiles,
-        reasons: Reasons,
-    ) -> Iterator[None]:
-        try:
-            content, size = yield from self._content(file)
-        except (Unreadable, Refused) as error:
-            reasons.add(_without_advice(str(error)), title)
-            return
-        except Damaged as error:
-            logger.info("A file of an import can't be read: %s", error)
-            reasons.add(DAMAGED, title)
-            return
-        except OSError as error:
-            logger.error("A file of an import can't be stored: %s", error)
-            raise JobFailed(NOT_STORED) from error
-        if not is_reply:
-            attachment = self._attachment(file, message, read)
-            self._fill(attachment, content, size, file.pages)
-            read.attachments.append(attachment)
-        elif content.kind == FileContent.Kind.IMAGE:
-            read.images.append(
-                ReplyImage(
-                    message_id=message,
-                    position=read.count_images(message),
-                    media_type=content.media_type,
-                    file=content.file,
-                    imported_by=self._user,
-                )
-            )
-        else:
-            reasons.add(NOT_AN_IMAGE, title)
-
-    def _content(self, file: SourceFile) -> Generator[None, None, tuple[FileContent, int]]:
+    def _read_content(self, file: SourceFile) -> Generator[None, None, tuple[FileContent, int]]:
         """Return what was read of a file, and its size; yield while that takes.
 
         Raises `Damaged`, `Unreadable`, `Refused`, or `OSError` if it can't be stored.
@@ -140,7 +97,7 @@ class FileReader:
             copy.flush()
             buffered_file = cast(BufferedIOBase, copy)
             digest = StoredFile.digest(buffered_file)
-            if refusal := self._refused.get(digest):
+            if refusal := self._refusals.get(digest):
                 raise Refused(refusal)
             try:
                 check_room(self._user, size)
@@ -151,18 +108,40 @@ class FileReader:
         try:
             content = yield from read_for_import(self._user.pk, buffered_file, size, file.name)
         except Unreadable as unreadable:
-            self._remember(digest, str(unreadable))
+            self._refusals[digest] = str(unreadable)
+            if len(self._refusals) > REMEMBERED:
+                self._refusals.popitem(last=False)
             raise
         return content, size
 
-    def _remember(self, digest: str, refusal: str) -> None:
-        self._refused[digest] = refusal
-        if len(self._refused) > REMEMBERED:
-            self._refused.popitem(last=False)
+    def _build_image(
+        self, file: SourceFile, message: UUID, position: int, content: FileContent, size: int
+    ) -> ReplyImage:
+        if content.kind != FileContent.Kind.IMAGE:
+            raise Refused(NOT_AN_IMAGE)
+        return ReplyImage(
+            message_id=message,
+            position=position,
+            media_type=content.media_type,
+            file=content.file,
+            imported_by=self._user,
+        )
 
-    def _attachment(self, file: SourceFile, message: UUID, read: ReadFiles) -> Attachment:
-        """Return an attachment without content, as one that has expired."""
-        position = read.count_attachments(message)
+    def _build_filled_attachment(
+        self, file: SourceFile, message: UUID, position: int, content: FileContent, size: int
+    ) -> Attachment:
+        attachment = self._build_attachment(file, message, position)
+        content.file.content = content
+        attachment.file = content.file
+        attachment.size = attachment.received = size
+        first, last = file.pages
+        if 1 <= first <= last <= content.page_count:
+            attachment.first_page, attachment.last_page = file.pages
+        attachment.tokens = estimate_tokens(attachment.parts())
+        return attachment
+
+    def _build_attachment(self, file: SourceFile, message: UUID, position: int) -> Attachment:
+        """Return an attachment without content, like one that has expired."""
         return Attachment(
             id=uuid5(message, f"file {position}"),
             user=self._user,
@@ -174,18 +153,6 @@ class FileReader:
             state=Attachment.State.READY,
             alt="" if file.is_expired else file.alt[: Attachment._meta.get_field("alt").max_length],
         )
-
-    @staticmethod
-    def _fill(
-        attachment: Attachment, content: FileContent, size: int, pages: tuple[int, int]
-    ) -> None:
-        content.file.content = content
-        attachment.file = content.file
-        attachment.size = attachment.received = size
-        first, last = pages
-        if 1 <= first <= last <= content.page_count:
-            attachment.first_page, attachment.last_page = pages
-        attachment.tokens = estimate_tokens(attachment.parts())
 
 
 def _without_advice(refusal: str) -> str:

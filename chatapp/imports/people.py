@@ -11,7 +11,7 @@ from typing import Any
 from django.utils.dateparse import parse_datetime
 
 from chatapp.accounts.identities import with_confirmed_address
-from chatapp.imports.figures import Preview, span
+from chatapp.imports.report import ImportReport, extend_dates
 from chatapp.models import Import, User
 from chatapp.models.accounts.users import address_key
 from chatapp.models.conversations.conversation import IMPORT_SOURCES
@@ -26,39 +26,35 @@ NOBODY = "Choose at least one person."
 CHANGED = "The people or their accounts have changed meanwhile. Look at the list again."
 
 
-class PersonChatCounts:
-    """Counts the chats of each person while a database is read."""
+def count_chat_of_person(
+    chat: SourceChat,
+    people: Mapping[str, SourcePerson],
+    counts: dict[str, dict[str, Any]],
+    report: ImportReport,
+) -> None:
+    """Count a chat of a database in the report, and in the counts of its owner by their id."""
+    person = people.get(chat.owner)
+    if person is None:
+        report.skip(UNKNOWN_OWNER)
+        return
+    new = {"id": person.id, "name": person.name, "address": person.address}
+    entry = counts.setdefault(person.id, {**new, "chats": 0, "first": "", "last": ""})
+    entry["chats"] += 1
+    entry["first"], entry["last"] = extend_dates(entry["first"], entry["last"], chat)
+    report.add_dates(chat)
+    report.chats += 1
+    report.messages += sum(not message.is_placeholder for message in chat.messages)
 
-    def __init__(self, people: Mapping[str, SourcePerson]) -> None:
-        self._people = people
-        self._found: dict[str, dict[str, Any]] = {}
 
-    def add(self, chat: SourceChat, figures: Preview) -> None:
-        person = self._people.get(chat.owner)
-        if person is None:
-            figures.skipped += 1
-            figures.reasons.add(UNKNOWN_OWNER)
-            return
-        new = {"id": person.id, "name": person.name, "address": person.address}
-        entry = self._found.setdefault(person.id, {**new, "chats": 0, "first": "", "last": ""})
-        entry["chats"] += 1
-        dates = chat.created_at, chat.updated_at
-        entry["first"], entry["last"] = span(entry["first"], entry["last"], *dates)
-        figures.add_dates(*dates)
-        figures.chats += 1
-        figures.messages += sum(not message.is_placeholder for message in chat.messages)
-
-    def complete(self, figures: Preview) -> None:
-        """List the people, those with an account first, with a key of each for the page."""
-        accounts = User.group_by_address() if self._found else {}
-        for entry in self._found.values():
-            accounts_there = accounts.get(address_key(entry["address"]), [])
-            entry["account"] = accounts_there[0].pk if accounts_there else None
-        entries = sorted(self._found.values(), key=_order)
-        figures.more_people = len(entries[MAX_PEOPLE:])
-        figures.people = [
-            {"key": number, **entry} for number, entry in enumerate(entries[:MAX_PEOPLE])
-        ]
+def list_people(counts: Mapping[str, dict[str, Any]], report: ImportReport) -> None:
+    """List the people, those with an account first, with a key of each for the page."""
+    accounts_by_address = User.group_by_address() if counts else {}
+    for entry in counts.values():
+        accounts = accounts_by_address.get(address_key(entry["address"]), [])
+        entry["account"] = accounts[0].pk if accounts else None
+    entries = sorted(counts.values(), key=_order)
+    report.more_people = len(entries[MAX_PEOPLE:])
+    report.people = [{"key": number, **entry} for number, entry in enumerate(entries[:MAX_PEOPLE])]
 
 
 def _order(entry: Mapping[str, Any]) -> tuple[bool, str]:
@@ -89,7 +85,7 @@ class Candidate:
 
 def candidates(job: Import) -> list[Candidate]:
     """Return the people of the database, with the accounts that match them now, one's own first."""
-    people = Preview.from_record(job.preview).people
+    people = ImportReport.from_record(job.preview).people
     accounts_by_address = User.group_by_address() if people else {}
     matches = [
         (entry, accounts_by_address.get(address_key(entry["address"]), [])) for entry in people

@@ -6,8 +6,7 @@ from typing import NoReturn
 
 from django.db import transaction
 
-from chatapp.imports.figures import Result
-from chatapp.imports.storing import Storer
+from chatapp.imports.importer import Importer
 from chatapp.models import Import, User
 from chatapp.models.imports.imports import Phase
 from chatapp.models.refusals import Refused
@@ -24,63 +23,53 @@ class PartStopped(Exception):
     """Raised when a person can get no more chats. The message is a sentence."""
 
 
-class PersonErased(Exception):
-    """Raised when a person was erased meanwhile."""
-
-
-class TeamStorer:
+class TeamImporter(Importer):
     """Stores the chats of the people that an administrator has chosen."""
 
     def __init__(self, job: Import) -> None:
-        self.job = job
-        self.result = Result.from_record(job.result)
+        super().__init__(job)
         parts = job.parts.filter(ended_at=None).select_related("user")
-        self._storers = {part.source_person: PartStorer(part, job) for part in parts}
+        self._importers = {part.source_person: PartImporter(part, job) for part in parts}
 
     def skip(self, reason: str, title: str) -> None:
         """Count a chat of nobody knows whom. Its title is not shown to the administrator."""
-        self.result.skipped += 1
-        self.result.reasons.add(reason)
+        self.report.skip(reason)
 
-    def steps(self, chat: SourceChat) -> Iterator[None]:
-        storer = self._storers.get(chat.owner)
-        if storer is None:
-            return
-        try:
-            yield from storer.steps(chat)
-        except PersonErased:
-            del self._storers[chat.owner]
-            self.result.reasons.add(ERASED)
+    def import_chat(self, chat: SourceChat) -> Iterator[None]:
+        if importer := self._importers.get(chat.owner):
+            yield from importer.import_chat(chat)
+            if importer.job.problem == ERASED:
+                del self._importers[chat.owner]
+                self.report.add_reason(ERASED)
 
     def finish(self) -> Iterator[None]:
-        for storer in self._storers.values():
+        for importer in self._importers.values():
             with transaction.atomic():
                 self.job.lock()
-                self.job.end_part(storer.job)
+                self.job.end_part(importer.job)
             time.sleep(PAUSE)
             yield
 
 
-class PartStorer(Storer):
+class PartImporter(Importer):
     """Stores the chats of one person, as long as they and the administrator are active."""
 
-    def steps(self, chat: SourceChat) -> Iterator[None]:
+    def import_chat(self, chat: SourceChat) -> Iterator[None]:
         before = self.runner.done
-        if self.job.problem:
-            self.skip(self.job.problem, chat.title)
-        else:
+        if not self.job.problem:
             try:
-                yield from super().steps(chat)
+                yield from super().import_chat(chat)
             except PartStopped as stopped:
                 self.job.problem = str(stopped)
-                self.skip(self.job.problem, chat.title)
+        if self.job.problem:
+            self.skip(self.job.problem, chat.title)
         if self.runner.done == before:  # it was not stored, so its figures are not saved yet
             self.runner.done += 1
             with transaction.atomic():
                 self.save()
 
     def save(self) -> None:
-        self.job.result = self.result.as_record()
+        self.job.result = self.report.as_record()
         part = Import.objects.filter(pk=self.job.pk)
         part.update(result=self.job.result, problem=self.job.problem)
         self.runner.advance()
@@ -89,7 +78,7 @@ class PartStorer(Storer):
         parts = Import.objects.select_for_update(of=("self",)).filter(pk=self.job.pk)
         part = parts.first()
         if part is None:
-            raise PersonErased
+            raise PartStopped(ERASED)
         if part.phase != Phase.STORED:
             raise PartStopped(UNDONE)
         self.runner.check_administrator()

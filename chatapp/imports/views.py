@@ -22,8 +22,8 @@ from django.views.decorators.http import require_GET, require_POST
 from chatapp.accounts.confirmation import ask_to_confirm, is_confirmed
 from chatapp.accounts.second_factor import lacks_second_factor
 from chatapp.accounts.staff import refuse_scripts
-from chatapp.imports.figures import Preview, Result
 from chatapp.imports.people import candidates, choose, make_parts
+from chatapp.imports.report import ImportReport
 from chatapp.models import Conversation, Import, Retention, ReviewPolicy, User
 from chatapp.models.conversations import storage
 from chatapp.models.conversations.conversation import IMPORT_SOURCES
@@ -94,7 +94,7 @@ def imports(request: HttpRequest) -> HttpResponse:
 @confirmed_for_team
 def show_import(request: HttpRequest, pk: UUID) -> HttpResponse:
     job = _get_own_import(request, pk)
-    preview = Preview.from_record(job.preview)
+    preview = ImportReport.from_record(job.preview)
     context: dict[str, Any] = {"job": job, "preview": preview, "phase": job.phase}
     context["result"] = None
     context["app"] = IMPORT_SOURCES.get(job.source, "")
@@ -120,7 +120,7 @@ def _build_people_context(request: HttpRequest, job: Import) -> dict[str, Any]:
     }
 
 
-def _build_preview_context(job: Import, preview: Preview) -> dict[str, Any]:
+def _build_preview_context(job: Import, preview: ImportReport) -> dict[str, Any]:
     used_bytes, allowed_bytes = (
         storage.count_stored_bytes(job.user),
         settings.CHATAPP_STORED_BYTES_PER_PERSON,
@@ -147,8 +147,8 @@ def _build_report_context(request: HttpRequest, job: Import) -> dict[str, Any]:
     pages = Paginator(chats, SHOWN)
     parts = job.parts.select_related("user").order_by("user__username", "pk")
     return {
-        "result": Result.from_record(job.result),
-        "parts": [(part, Result.from_record(part.result)) for part in parts],
+        "result": ImportReport.from_record(job.result),
+        "parts": [(part, ImportReport.from_record(part.result)) for part in parts],
         "UNDONE": UNDONE,
         "page": pages.get_page(request.GET.get("page", "1")[:6]),
     }
@@ -172,7 +172,7 @@ def start(request: HttpRequest, pk: UUID) -> HttpResponse:
         job = _get_own_import(request, pk, locked=True)
         if not job.can_start:
             return _redirect_with_error(request, job, NOT_NOW)
-        preview = Preview.from_record(job.preview)
+        preview = ImportReport.from_record(job.preview)
         job.makes_projects = form.cleaned_data["makes_projects"]
         try:
             if job.is_for_team:

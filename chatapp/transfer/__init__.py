@@ -2,8 +2,7 @@
 
 `detect` tells which app wrote an export, `read_chats` yields its chats as neutral records one at a
 time, so that no file is ever in memory as a whole, and `read_chunks` reads a file of a message.
-Nothing is unpacked to a path. All of it is untrusted: damaged chats are skipped, and a `Report`
-says so.
+Nothing is unpacked to a path. All of it is untrusted: a damaged chat is yielded as `Skipped`.
 
 `elements` splits a stream into chats, `formats` has a module for each app, and `tree` turns its
 nodes into messages.
@@ -14,7 +13,6 @@ from .records import (
     Damaged,
     DamagedMessage,
     Format,
-    Report,
     Skipped,
     SourceChat,
     SourceFeedback,
@@ -30,7 +28,6 @@ __all__ = [
     "Damaged",
     "DamagedMessage",
     "Format",
-    "Report",
     "Skipped",
     "SourceChat",
     "SourceFeedback",

@@ -38,7 +38,6 @@ from chatapp.transfer.formats.parts import NO_MESSAGES, Export, Unusable
 from chatapp.transfer.records import (
     Damaged,
     Format,
-    Report,
     Skipped,
     SourceChat,
     SourceFile,
@@ -71,6 +70,12 @@ MESSAGES = ("mapping", "chat_messages", "messages", "messagesTree", "history", "
 DAMAGED = "{} is damaged in the ZIP. The chats before that are read."
 GEMINI = "gemini"  # in the name of the one of Takeout's members that has prompts
 MAX_NAMED = 10  # files in a ZIP that are not imported
+
+Note = Callable[[str], None]
+
+
+def ignore_note(_: str) -> None:
+    """Do nothing, as the default of `note`."""
 
 
 @dataclass(frozen=True)
@@ -119,35 +124,31 @@ def detect(files: Sequence[BinaryIO], watch: Watch = ignore_bytes) -> Format:
 def read_chats(
     files: Sequence[BinaryIO],
     format: Format,
-    report: Report | None = None,
     watch: Watch = ignore_bytes,
     names: Sequence[str] = (),
+    note: Note = ignore_note,
 ) -> Iterator[SourceChat | Skipped]:
-    """Yield the chats of an export, or why one is skipped, and fill in the report.
+    """Yield the chats of an export, or why one is skipped. `note` gets sentences about the files.
 
     The files must be seekable, stay open as long as files of the chats are opened, and are read by
     one reader at a time. Files that were split into several are given in their order, as their
-    `names` are, which the report mentions. Raises `Unreadable` for a file that is not an export at
-    all.
+    `names` are, which notes mention. Raises `Unreadable` for a file that is not an export at all.
     """
-    report = Report() if report is None else report
     sources = [Archive(file) if _starts_with(file, *archives.MAGIC) else file for file in files]
     zips = [source for source in sources if isinstance(source, Archive)]
     export = build_export(format, zips)
     for source, name in zip(sources, chain(names, repeat("")), strict=False):
         if isinstance(source, Archive):
-            entries = _read_archive(source, format, report, watch)
+            entries = _read_archive(source, format, note, watch)
         elif is_database(source):
             entries = _read_database(source, export, watch)
         else:
-            entries = _read_json(source, name, report, watch)
+            entries = _read_json(source, name, note, watch)
         for entry in entries:
-            chat = _read_chat(entry, format, export)
-            report.count(chat)
-            yield chat
-    for note in export.notes:
-        report.note(note)
-    _note_other_files(zips, report)
+            yield _read_chat(entry, format, export)
+    for sentence in export.notes:
+        note(sentence)
+    _note_other_files(zips, note)
 
 
 def is_database(file: BinaryIO) -> bool:
@@ -245,9 +246,7 @@ def _with_chats(archive: Archive) -> list[ZipInfo]:
     return [archive.members[name] for name in chats or json]
 
 
-def _read_archive(
-    archive: Archive, format: Format, report: Report, watch: Watch
-) -> Iterator[_Entry]:
+def _read_archive(archive: Archive, format: Format, note: Note, watch: Watch) -> Iterator[_Entry]:
     """Yield the values of the members with chats; other members are passed over."""
     for entry in _with_chats(archive):
         try:
@@ -255,32 +254,32 @@ def _read_archive(
                 if _CHATS.search(entry.filename) or _detect_json_format(member, watch) is format:
                     archive.used.add(entry.filename)
                     member.seek(0)
-                    yield from _read_json(member, entry.filename, report, watch)
+                    yield from _read_json(member, entry.filename, note, watch)
         except archives.ERRORS:
             archive.used.add(entry.filename)
-            report.note(DAMAGED.format(_quote_name(entry.filename)))
+            note(DAMAGED.format(_quote_name(entry.filename)))
 
 
-def _read_json(file: BinaryIO, name: str, report: Report, watch: Watch) -> Iterator[_Entry]:
+def _read_json(file: BinaryIO, name: str, note: Note, watch: Watch) -> Iterator[_Entry]:
     elements = Elements(WatchedFile(file, watch))
     shown_name = _quote_name(name)
     numbers = count(1)
     for element in elements:
         value = element if isinstance(element, BrokenElement) else decode_element(element, watch)
         chats, others = _chats_in(value)
-        _note_other_lists(others, shown_name, report)
+        _note_other_lists(others, shown_name, note)
         for chat in chats:
             number = next(numbers)
             yield _Entry(chat, f"entry {number:,} of {shown_name}" if name else f"entry {number:,}")
     if elements.is_cut_off:
-        report.note(CUT_OFF.format(shown_name))
+        note(CUT_OFF.format(shown_name))
     if elements.is_empty:
-        report.note(EMPTY.format(shown_name))
+        note(EMPTY.format(shown_name))
     around = decode_element(b"{" + elements.following) if elements.is_wrapped else None
     if isinstance(around, dict):
-        _note_other_lists(around, shown_name, report)
+        _note_other_lists(around, shown_name, note)
     elif elements.following:
-        report.note(FOLLOWED.format(shown_name))
+        note(FOLLOWED.format(shown_name))
 
 
 def _chats_in(value: object) -> tuple[list[object], dict[str, Any]]:
@@ -292,7 +291,7 @@ def _chats_in(value: object) -> tuple[list[object], dict[str, Any]]:
     return (chats, content) if isinstance(chats, list) else ([value], {})
 
 
-def _note_other_lists(others: dict[str, Any], shown_name: str, report: Report) -> None:
+def _note_other_lists(others: dict[str, Any], shown_name: str, note: Note) -> None:
     """Name what an object with several chats has besides."""
     lists = {
         name: values
@@ -300,19 +299,19 @@ def _note_other_lists(others: dict[str, Any], shown_name: str, report: Report) -
         if values and isinstance(values, list | dict)
     }
     if named_lists := [f"{line(name, 40)} ({len(values):,})" for name, values in lists.items()]:
-        report.note(OTHER_LISTS.format(shown_name, ", ".join(named_lists[:MAX_NAMED])))
+        note(OTHER_LISTS.format(shown_name, ", ".join(named_lists[:MAX_NAMED])))
 
 
 def _quote_name(name: str) -> str:
     return f"“{line(name, 120)}”" if name else "The file"
 
 
-def _note_other_files(zips: Sequence[Archive], report: Report) -> None:
+def _note_other_files(zips: Sequence[Archive], note: Note) -> None:
     names = [name for archive in zips for name in sorted(archive.members.keys() - archive.used)]
     if names:
         listed_names = ", ".join(line(name, 120) for name in names[:MAX_NAMED])
         others = len(names) - MAX_NAMED
-        report.note(
+        note(
             OTHER_FILES.format(
                 f"{listed_names} and {others:,} more" if others > 0 else listed_names
             )

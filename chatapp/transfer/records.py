@@ -4,7 +4,6 @@ A chat is a tree in which prompts and replies take turns: a reply's parent is it
 prompt's parent is the reply before it or None.
 """
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -13,8 +12,6 @@ from typing import BinaryIO, Literal, Protocol
 
 from chatapp.upstream.wire.reply import Ending
 from chatapp.upstream.wire.sources import Source
-
-MAX_LISTED = 1_000  # skipped chats, and notes, that a report lists
 
 
 class Unreadable(ValueError):
@@ -253,30 +250,3 @@ class Skipped:
             if self.title and self.place
             else (self.title or self.place)
         )
-
-
-@dataclass(slots=True)
-class Report:
-    """The results of reading an export, filled in meanwhile."""
-
-    entry_count: int = 0
-    readable: int = 0
-    left_out: Counter[str] = field(default_factory=Counter)  # parts of chats, by kind
-    skipped: list[Skipped] = field(default_factory=list)  # the first of them
-    notes: list[str] = field(default_factory=list)  # sentences about the files
-
-    @property
-    def skipped_count(self) -> int:
-        return self.entry_count - self.readable
-
-    def count(self, entry: SourceChat | Skipped) -> None:
-        self.entry_count += 1
-        if isinstance(entry, SourceChat):
-            self.readable += 1
-            self.left_out.update(entry.left_out)
-        elif len(self.skipped) < MAX_LISTED:
-            self.skipped.append(entry)
-
-    def note(self, sentence: str) -> None:
-        if sentence not in self.notes and len(self.notes) < MAX_LISTED:
-            self.notes.append(sentence)

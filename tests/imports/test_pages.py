@@ -14,7 +14,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from chatapp.accounts.erasing import erase
-from chatapp.imports import previewing
+from chatapp.imports import preview
 from chatapp.imports.uploads import STOPPED
 from chatapp.models import Conversation, Import, ImportFile, User, index_some
 from chatapp.models.files import storage
@@ -241,7 +241,7 @@ def test_a_chat_that_nests_too_deeply_is_left_out(alices: Client) -> None:
 def test_an_export_of_too_many_chats_is_refused(
     alices: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(previewing, "MAX_CHATS", 2)
+    monkeypatch.setattr(preview, "MAX_CHATS", 2)
     assert "more than" in preview_import(alices, json_file(many(3)), fails=True).problem
 
 

@@ -9,7 +9,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from chatapp.imports.project_names import ProjectNames
+from chatapp.imports.projects import ProjectImporter
 from chatapp.models import Import, User
 from chatapp.models.conversations.conversation import IMPORT_SOURCES
 from chatapp.models.files.import_files import LIFETIME
@@ -151,9 +151,9 @@ def test_names_are_looked_up_once_for_all_folders(
 ) -> None:
     alice.projects.create(name="ChatGPT project 3")
     chats = [only(json_file([gpt_turn(gizmo_id=f"g-p-{number}")])) for number in range(10)]
-    names = ProjectNames(alice.pk)
+    projects = ProjectImporter(alice)
     with django_assert_num_queries(len(chats) + 1):  # each project by its key
-        numbers = [int(names.name_for(chat).split()[-1]) for chat in chats]
+        numbers = [int(projects.get_name(chat).split()[-1]) for chat in chats]
     assert numbers == [1, 2, *range(4, 12)]
 
 

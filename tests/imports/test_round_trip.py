@@ -19,7 +19,7 @@ from pytest_django import Settings
 from chatapp.accounts.erasing import erase
 from chatapp.exports.writing import build_export, list_chats
 from chatapp.files.reading import get_or_read_content
-from chatapp.imports.own_settings import LONG, NO_MODEL
+from chatapp.imports.chat_settings import LONG, NO_MODEL
 from chatapp.models import (
     AccessRule,
     Attachment,

@@ -1,8 +1,8 @@
 """Chats come with all that their export has; a second import adds only what is new."""
 
 import json
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
 from uuid import uuid4
@@ -16,12 +16,14 @@ from PIL import Image
 from pytest_django import Settings
 
 from chatapp.files import reading
-from chatapp.imports import watching
-from chatapp.imports.exports import LOST
-from chatapp.imports.figures import MAX_KINDS, OTHER_PARTS, count_parts
+from chatapp.imports import uploaded_export
+from chatapp.imports.chat_writer import TOO_LONG
+from chatapp.imports.duplicates import ChatStatus
 from chatapp.imports.files import DAMAGED, NOT_STORED
-from chatapp.imports.previewing import get_import_status
-from chatapp.imports.storing import TOO_LONG, Storer, store
+from chatapp.imports.importer import Importer
+from chatapp.imports.report import MAX_KINDS, OTHER_PARTS, ImportReport
+from chatapp.imports.rows import chat_key
+from chatapp.imports.uploaded_export import LOST, UploadedExport
 from chatapp.models import (
     Attachment,
     AuditEvent,
@@ -45,7 +47,7 @@ from chatapp.models.imports.imports import Phase
 from chatapp.models.platform.jobs import JobFailed, JobLost, JobState
 from chatapp.models.retention.periods import Retention
 from chatapp.realtime.worker import jobs
-from chatapp.transfer import Format
+from chatapp.transfer import Format, SourceChat
 from tests.conftest import signed_in
 from tests.imports.uploading import (
     get_chat,
@@ -57,7 +59,7 @@ from tests.imports.uploading import (
     run_jobs,
 )
 from tests.support.stored import store_turn
-from tests.transfer.samples import build_zip, gpt_chat, gpt_message, gpt_turn, json_file
+from tests.transfer.samples import build_zip, gpt_chat, gpt_message, gpt_turn, json_file, only
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -352,7 +354,7 @@ def test_instructions_become_settings_of_the_chat(alice: User, alices: Client) -
 def test_long_chats_are_stored_in_short_transactions(
     alice: User, alices: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatapp.imports.storing.MESSAGES_AT_ONCE", 1)
+    monkeypatch.setattr("chatapp.imports.chat_writer.MESSAGES_AT_ONCE", 1)
     job = import_all(alices, json_file([longer()]))
     assert job.messages.count() == 4
     assert len(outline(get_chat(alice))) == 4
@@ -364,7 +366,7 @@ def test_an_interrupted_import_goes_on_where_it_stopped(
 ) -> None:
     job = preview_import(alices, json_file([longer(), *many(3)]))
     alices.post(f"/imports/{job.pk}/start/")
-    monkeypatch.setattr("chatapp.imports.storing.MESSAGES_AT_ONCE", 1)
+    monkeypatch.setattr("chatapp.imports.chat_writer.MESSAGES_AT_ONCE", 1)
     stop_after = iter(range(3))  # `Jobs` calls it once at the beginning
 
     def save(*_: object, **__: object) -> None:
@@ -390,7 +392,7 @@ def test_an_import_that_goes_on_can_be_cancelled_before_it_finds_its_place(
 ) -> None:
     job = preview_import(alices, json_file(many(3)))
     job.done = 3
-    steps = store(job, Storer(job))
+    steps = Importer(job).run()
     for _ in range(3):
         next(steps)
     steps.close()  # type: ignore[attr-defined]
@@ -399,16 +401,19 @@ def test_an_import_that_goes_on_can_be_cancelled_before_it_finds_its_place(
 def test_reading_ends_when_the_import_is_cancelled_or_there_is_too_much(
     alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watching, "POLL_SECONDS", -1.0)
+    monkeypatch.setattr(uploaded_export, "POLL_SECONDS", -1.0)
     job = Import.objects.create(user=alice, state=JobState.RUNNING, run_by=uuid4())
-    watch = watching.Watch(job)
-    watch(10)
+    file = json_file([gpt_turn()])
+    export = UploadedExport(job, [file])
+    export.watch(10)
     assert job.ask_to_cancel()
     with pytest.raises(JobLost):
-        watch(0)
-    monkeypatch.setattr(watching, "MAX_READ_BYTES", 19)
+        export.watch(0)
+    with pytest.raises(JobLost):
+        UploadedExport(job, [file])
+    monkeypatch.setattr(uploaded_export, "MAX_READ_BYTES", 19)
     with pytest.raises(JobFailed, match="Split it"):
-        watch(10)
+        export.watch(10)
 
 
 def test_an_import_stops_when_the_storage_is_full_and_keeps_what_is_stored(
@@ -542,20 +547,23 @@ def test_the_uploaded_files_are_deleted_at_the_end(alice: User, alices: Client) 
 def test_a_chat_that_another_import_stores_at_the_same_moment_is_there_once(
     alice: User, alices: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = get_import_status(alice, [])
+    def get_statuses_before(user: User, chats: Sequence[SourceChat]) -> list[ChatStatus]:
+        return [ChatStatus(chat_key(user, chat), chat, "new") for chat in chats]
+
     import_all(alices, json_file([gpt_turn()]))
-    monkeypatch.setattr("chatapp.imports.storing.get_import_status", lambda *_: before)
+    monkeypatch.setattr("chatapp.imports.importer.get_statuses", get_statuses_before)
     again = import_all(alices, json_file([gpt_turn()]))
     assert (again.result["same"], again.result["skipped"]) == (1, 0)
     assert alice.conversations.count() == 1
 
 
 def test_few_kinds_of_parts_are_counted_apart() -> None:
-    total: Counter[str] = Counter()
+    report = ImportReport()
+    chat = only(json_file([gpt_turn()]))
     for number in range(1000):
-        count_parts(total, {f"part {number}": 2})
-    assert len(total) == MAX_KINDS + 1
-    assert total[OTHER_PARTS] == 2 * (1000 - MAX_KINDS)
+        report.add_differences(replace(chat, left_out={f"part {number}": 2}))
+    assert len(report.left_out) == MAX_KINDS + 1
+    assert report.left_out[OTHER_PARTS] == 2 * (1000 - MAX_KINDS)
 
 
 def test_apps_have_the_same_names_everywhere() -> None:

@@ -13,9 +13,9 @@ from pytest_django import Settings
 
 from chatapp.accounts.erasing import erase
 from chatapp.imports import people
-from chatapp.imports.exports import ALONE, NO_PEOPLE
-from chatapp.imports.previewing import get_import_status
+from chatapp.imports.duplicates import get_statuses
 from chatapp.imports.team import DEACTIVATED, ERASED, FULL, UNDONE
+from chatapp.imports.uploaded_export import ALONE, NO_PEOPLE
 from chatapp.models import AuditEvent, Conversation, Import, ImportedChat, Message, Upstream, User
 from chatapp.models.imports.imports import NOT_ADMINISTRATOR, Phase
 from chatapp.models.platform.jobs import JobState
@@ -276,12 +276,12 @@ def after(monkeypatch: pytest.MonkeyPatch, number: int, act: Callable[[], object
     """Do something between two chats, after so many."""
     calls = count()
 
-    def get_status_and_act(user: User, chats: Sequence[SourceChat]) -> object:
+    def get_statuses_and_act(user: User, chats: Sequence[SourceChat]) -> object:
         if next(calls) == number:
             act()
-        return get_import_status(user, chats)
+        return get_statuses(user, chats)
 
-    monkeypatch.setattr("chatapp.imports.storing.get_import_status", get_status_and_act)
+    monkeypatch.setattr("chatapp.imports.importer.get_statuses", get_statuses_and_act)
 
 
 @pytest.mark.usefixtures("confirmed_addresses")

@@ -85,7 +85,7 @@ BOUNDS = {
     "db.retry.retry_on_integrity_error.<locals>.retrying": ADMIN,
     "db.schema_editors.WithoutTriggers.__enter__": UPGRADE,
     "db.triggers.make_triggers": UPGRADE,
-    "imports.storing.StoredChat._store": Bound("It stores up to 200 messages.", 250),
+    "imports.importer.Importer._write_batch": Bound("It stores up to 200 messages.", 250),
     "management.migrating.one_transaction_on_sqlite": UPGRADE,
     "models.review.facets.complete": REPAIR,
     "models.search.search_entries._one_process_at_a_time": Bound(

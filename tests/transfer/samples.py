@@ -3,10 +3,11 @@
 import io
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, BinaryIO
 from zipfile import ZIP_DEFLATED, ZipFile
 
-from chatapp.transfer import Format, Report, Skipped, SourceChat, SourceMessage, detect, read_chats
+from chatapp.transfer import Format, Skipped, SourceChat, SourceMessage, detect, read_chats
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
 PNG_URL = "data:image/png;base64,iVBORw0KGgoAAAAAAAAAAAAAAAAAAAAAAAAAAA=="
@@ -27,11 +28,35 @@ def build_zip(members: Mapping[str, object]) -> BinaryIO:
     return file
 
 
+@dataclass
+class Report:
+    """The results of reading an export besides its chats."""
+
+    readable: int
+    skipped: list[Skipped]
+    notes: list[str]
+
+    @property
+    def entry_count(self) -> int:
+        return self.readable + len(self.skipped)
+
+    @property
+    def skipped_count(self) -> int:
+        return len(self.skipped)
+
+
+def read_entries(
+    files: Sequence[BinaryIO], format: Format | None = None, names: Sequence[str] = ()
+) -> tuple[list[SourceChat], Report]:
+    notes: list[str] = []
+    entries = list(read_chats(files, format or detect(files), names=names, note=notes.append))
+    chats = [entry for entry in entries if isinstance(entry, SourceChat)]
+    skipped = [entry for entry in entries if isinstance(entry, Skipped)]
+    return chats, Report(len(chats), skipped, notes)
+
+
 def read_all(*files: BinaryIO) -> tuple[list[SourceChat], Report]:
-    report = Report()
-    entries = list(read_chats(files, detect(files), report))
-    assert report.entry_count == len(entries)
-    return [entry for entry in entries if isinstance(entry, SourceChat)], report
+    return read_entries(files)
 
 
 def only(*files: BinaryIO) -> SourceChat:

@@ -10,11 +10,9 @@ import pytest
 from chatapp.transfer import (
     Damaged,
     Format,
-    Report,
     Unreadable,
     archive,
     detect,
-    read_chats,
     read_chunks,
 )
 from chatapp.transfer.reading import NOT_A_CHAT
@@ -26,6 +24,7 @@ from tests.transfer.samples import (
     json_file,
     only,
     read_all,
+    read_entries,
 )
 
 CHATS = {format: turn() for format, turn in TURNS.items()}
@@ -164,8 +163,7 @@ def test_each_part_that_cannot_be_read_is_named_with_its_file() -> None:
 
 def test_uploaded_files_are_named_in_the_report() -> None:
     files = [json_file([gpt_turn()]), io.BytesIO(b"[5]")]
-    report = Report()
-    list(read_chats(files, Format.CHATGPT, report, names=["a.json", "b.json"]))
+    report = read_entries(files, names=["a.json", "b.json"])[1]
     assert [skipped_chat.place for skipped_chat in report.skipped] == ["entry 1 of “b.json”"]
 
 
@@ -206,8 +204,7 @@ def test_a_damaged_member_keeps_the_chats_before() -> None:
     chats = [gpt_turn(title=f"Chat {number} " + "x" * 1000) for number in range(500)]
     content = json_file([*chats, gpt_turn(title="Damaged title here")]).read()
     file = damage_member(build_stored_zip({"conversations.json": content}), b"Damaged title")
-    report = Report()
-    read_before = list(read_chats([file], Format.CHATGPT, report))
+    read_before, report = read_entries([file], Format.CHATGPT)
     assert 100 < len(read_before) < 500
     assert report.notes == [
         "“conversations.json” is damaged in the ZIP. The chats before that are read."

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from chatapp.transfer import Format, Report, SourceChat, detect, read_chats, read_chunks
+from chatapp.transfer import Format, read_chats, read_chunks
 from tests.support.chat_exports import PNG, write_zip
+from tests.transfer.samples import read_all
 
 MEGABYTES = 6
 
@@ -32,15 +33,13 @@ def test_memory_does_not_grow_with_the_export(export: Path) -> None:
 
 
 def test_everything_in_it_is_read(export: Path) -> None:
-    report = Report()
     with export.open("rb") as file:
-        chats = list(read_chats([file], detect([file]), report))
+        chats, report = read_all(file)
         assert report.skipped_count == 0
-        assert report.left_out == {}
+        assert not any(chat.left_out for chat in chats)
         files = [
             source_file
             for chat in chats
-            if isinstance(chat, SourceChat)
             for message in chat.messages
             for source_file in message.files
         ]

@@ -76,8 +76,8 @@ class Import(Job):
     phase = models.CharField(max_length=8, choices=Phase, default=Phase.READING)
     name = models.CharField(max_length=120)  # of the first file
     source = models.CharField(max_length=FORMAT_LENGTH, blank=True, default="")
-    preview = models.JSONField(default=dict, blank=True)  # `imports.figures.Preview`
-    result = models.JSONField(default=dict, blank=True)  # `imports.figures.Result`
+    preview = models.JSONField(default=dict, blank=True)  # an `imports.report.ImportReport`
+    result = models.JSONField(default=dict, blank=True)  # another one
     makes_projects = models.BooleanField(default=True, help_text="Folders become projects.")
     takes_back = models.BooleanField(
         default=False, help_text="Cancelling deletes what was stored so far."

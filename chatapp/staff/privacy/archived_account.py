@@ -120,8 +120,10 @@ def _import(job: Import) -> dict[str, Any]:
         "is_for_team": job.is_for_team,
         "is_by_administrator": job.is_by_administrator,
         # The people of a database are others.
-        "preview": {name: value for name, value in job.preview.items() if name != "people"},
-        "result": job.result,
+        "preview": {
+            name: value for name, value in job.preview.items() if value and name != "people"
+        },
+        "result": {name: value for name, value in job.result.items() if value},
     }
 
 

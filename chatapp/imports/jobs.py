@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from chatapp.imports.previewing import preview
-from chatapp.imports.storing import Storer, store
-from chatapp.imports.team import TeamStorer
+from chatapp.imports.importer import Importer
+from chatapp.imports.preview import preview_export
+from chatapp.imports.team import TeamImporter
 from chatapp.models import Import
 from chatapp.models.imports.imports import Phase
 from chatapp.models.imports.undoing import undo
@@ -12,19 +12,19 @@ from chatapp.realtime.worker import list_changed
 from chatapp.realtime.worker.jobs import register
 
 
-def steps(job: Import) -> Iterator[None]:
+def run_import(job: Import) -> Iterator[None]:
     match job.phase:
         case Phase.READING:
             job.done = 0
-            yield from preview(job)
+            yield from preview_export(job)
         case Phase.STORING:
-            storer = TeamStorer(job) if job.is_for_team else Storer(job)
-            yield from _with_lists(job, store(job, storer))
+            importer = TeamImporter(job) if job.is_for_team else Importer(job)
+            yield from _redraw_lists(job, importer.run())
         case Phase.UNDOING:
-            yield from _with_lists(job, undo(job))
+            yield from _redraw_lists(job, undo(job))
 
 
-def _with_lists(job: Import, steps: Iterator[None]) -> Iterator[None]:
+def _redraw_lists(job: Import, steps: Iterator[None]) -> Iterator[None]:
     """Show the changed lists of chats in people's tabs at the end, however that comes."""
     try:
         yield from steps
@@ -33,4 +33,4 @@ def _with_lists(job: Import, steps: Iterator[None]) -> Iterator[None]:
             list_changed(user)
 
 
-register(Import, steps)
+register(Import, run_import)

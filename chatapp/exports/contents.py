@@ -9,6 +9,7 @@ from chatapp.exports.names import UniqueNames, safe_name
 from chatapp.exports.zipped import Zip
 from chatapp.models import Attachment, ReplyImage
 from chatapp.models.files import storage
+from chatapp.transfer.export_format import FileRecord
 
 
 @dataclass
@@ -16,7 +17,7 @@ class Contents:
     """The files of a folder, each content once, in the order in which they were added."""
 
     folder: str  # "" for the archive's root, or a name with a slash
-    records: list[dict[str, object]] = field(default_factory=list)  # what `files.json` lists
+    records: list[FileRecord] = field(default_factory=list)  # what `files.json` lists
     _names: UniqueNames = field(default_factory=UniqueNames)
     _paths: dict[int, str] = field(default_factory=dict)  # by the key of the stored file
     _pending: list[tuple[str, Attachment | ReplyImage]] = field(default_factory=list)
@@ -52,7 +53,7 @@ class Contents:
         return path
 
     def _record(self, id: str, name: str, media_type: str, path: str) -> None:
-        self.records.append({"id": id, "name": name, "type": media_type, "path": path})
+        self.records.append(FileRecord(id=id, name=name, type=media_type, path=path))
 
     def write(self, archive: Zip) -> Iterator[bytes]:
         """Add to the archive what has been added here since the last time; leave out lost files.

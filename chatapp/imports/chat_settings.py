@@ -8,14 +8,15 @@ from datetime import datetime
 from uuid import UUID
 
 from chatapp.imports.report import ImportReport
-from chatapp.imports.rows import message_key, request_bytes
+from chatapp.imports.rows import MAX_MODEL, message_key, request_bytes
 from chatapp.models import ChatSettings, Conversation, ModelChoice, RequestSettings, Upstream, User
 from chatapp.models.conversations.chat_settings import MAX_MODELS
 from chatapp.models.conversations.context_cuts import MAX_SUMMARY, ContextCut
 from chatapp.models.library.presets import MAX_SYSTEM_PROMPT_LENGTH
 from chatapp.models.refusals import Refused
 from chatapp.transfer import SourceChat, SourceMessage
-from chatapp.transfer.records import SourceCut
+from chatapp.transfer.export_format import CutRecord
+from chatapp.transfer.values import parse_moment
 
 NO_MODEL = "Settings of a model that you don't have here were left out."
 LONG = "Its instructions are very long, so only their beginning is here."
@@ -26,7 +27,8 @@ class SettingsImporter:
 
     def __init__(self, user: User, key: UUID, chat: SourceChat) -> None:
         self._user, self._key, self._chat = user, key, chat
-        self._requests: dict[str, RequestSettings] = {}  # by their id in the export
+        self._requests = chat.own.requests
+        self._stored: dict[str, RequestSettings] = {}  # by their id in the export
         self._counted: set[str] = set()
         self._choices: dict[tuple[str, str], ModelChoice | None] = {}  # by upstream and model
 
@@ -51,43 +53,43 @@ class SettingsImporter:
 
     def count_request_bytes(self, record: SourceMessage) -> int:
         """Return how many bytes the settings of a reply's request take up, if they are new."""
-        key = record.own.request
-        if key in self._counted or key not in self._chat.own.requests:
+        key = record.own.request_settings
+        if key in self._counted or key not in self._requests:
             return 0
         self._counted.add(key)
-        return request_bytes(self._chat.own.requests[key])
+        return request_bytes(self._requests[key])
 
     def get_or_store_request(
         self, record: SourceMessage, conversation: Conversation
     ) -> UUID | None:
         """Return the key of the settings of a reply's request, which are stored once."""
-        key = record.own.request
-        if key not in self._requests:
-            if (request := self._chat.own.requests.get(key)) is None:
+        key = record.own.request_settings
+        if key not in self._stored:
+            if (request := self._requests.get(key)) is None:
                 return None
-            self._requests[key] = RequestSettings.get_or_create_imported(
-                conversation, request.instructions, request.parameters
+            self._stored[key] = RequestSettings.get_or_create_imported(
+                conversation, request.instructions or "", request.parameters or {}
             )
-        return self._requests[key].pk
+        return self._stored[key].pk
 
     def build_cuts(self, now: datetime) -> list[ContextCut]:
         """Return the rows of the parts of the chat that models are not sent."""
         messages = self._chat.messages
         ends = {None, *(reply.source_id for reply in messages if reply.role == "assistant")}
-        cuts = {cut.through: cut for cut in self._chat.own.cuts if cut.through in ends}
-        return [self._build_cut(cut, now) for cut in cuts.values()]
+        cuts = {cut.through or None: cut for cut in self._chat.own.left_out}
+        return [self._build_cut(cut, now) for end, cut in cuts.items() if end in ends]
 
-    def _build_cut(self, cut: SourceCut, now: datetime) -> ContextCut:
+    def _build_cut(self, cut: CutRecord, now: datetime) -> ContextCut:
         choice = self._find_choice(cut.upstream, cut.model) if cut.summary else None
         return ContextCut(
             conversation_id=self._key,
             message_id=message_key(self._key, cut.through) if cut.through else None,
             summary=cut.summary[:MAX_SUMMARY],
             upstream_id=choice.upstream if choice else None,
-            model=cut.model,
+            model=cut.model[:MAX_MODEL],
             is_edited=cut.is_edited,
             is_lifted=cut.is_lifted,
-            created_at=min(cut.created_at or now, now),
+            created_at=min(parse_moment(cut.created_at) or now, now),
         )
 
     def _find_choice(self, upstream: str, model: str) -> ModelChoice | None:

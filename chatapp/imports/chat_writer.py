@@ -85,7 +85,7 @@ class ChatWriter:
             file_count += len(message.files)
         yield batch, batch_bytes
 
-    def write(
+    def write_batch(
         self,
         records: Sequence[SourceMessage],
         files: Sequence[FileRow],

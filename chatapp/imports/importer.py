@@ -51,12 +51,12 @@ class Importer:
     def run(self) -> Iterator[None]:
         """Store all chats of the export step by step. Raises `JobFailed`."""
         with open_export(self.job) as export:
-            for number, entry in enumerate(export.read_chats(self.report.note)):
+            for number, entry in enumerate(export.read_chats(self.report.add_note)):
                 yield  # the job may be cancelled, or the process stopped
                 if number < self.job.done:  # by a run that was interrupted
                     continue
                 if isinstance(entry, Skipped):
-                    self.skip(entry.reason, entry.label)
+                    self.skip_chat(entry.reason, entry.label)
                 else:
                     yield from self.import_chat(entry)
                 self.job.done = number + 1
@@ -68,46 +68,46 @@ class Importer:
         """Store one chat, unless it is here or was deleted."""
         [status] = get_statuses(self.job.user, [chat])
         if chat.own.is_temporary:
-            self.skip(TEMPORARY, chat.title)
+            self.skip_chat(TEMPORARY, chat.title)
         elif status.state == "trashed":
-            self.skip(IN_TRASH, chat.title)
+            self.skip_chat(IN_TRASH, chat.title)
         elif status.state == "deleted":
-            self.skip(ERASED, chat.title)
+            self.skip_chat(ERASED, chat.title)
         elif status.state == "same":
             self.report.same += 1
         else:
             try:
-                yield from self._write(status)
+                yield from self._write_chat(status)
             except (DataError, IntegrityError):
                 if status.state == "new" and self._was_stored_meanwhile(status):
                     self.report.same += 1
                 else:
                     logger.exception("A chat of an import could not be stored")
-                    self.skip(NOT_STORED, chat.title)
+                    self.skip_chat(NOT_STORED, chat.title)
             except Conversation.DoesNotExist:  # deleted at this moment
-                self.skip(ERASED, chat.title)
+                self.skip_chat(ERASED, chat.title)
 
-    def skip(self, reason: str, title: str) -> None:
-        self.report.skip(reason, title)
+    def skip_chat(self, reason: str, title: str) -> None:
+        self.report.add_skipped(reason, title)
 
     def finish(self) -> Iterator[None]:
-        self.save()
+        self.save_progress()
         yield
 
-    def save(self) -> None:
+    def save_progress(self) -> None:
         """Save the report and the progress. Raises `JobLost`."""
         self.job.result = self.report.as_record()
         self.runner.advance()
 
-    def check(self) -> None:
+    def check_may_store(self) -> None:
         """Raise an error if no more may be stored. Called within each transaction."""
 
-    def stop(self, refused: Refused) -> NoReturn:
+    def end_when_full(self, refused: Refused) -> NoReturn:
         """End because the person's storage is full."""
-        self.save()
+        self.save_progress()
         raise JobFailed(KEPT.format(refused)) from refused
 
-    def _write(self, status: ChatStatus) -> Iterator[None]:
+    def _write_chat(self, status: ChatStatus) -> Iterator[None]:
         """Store a chat that is new, or the new messages of one that is longer now."""
         writer = ChatWriter(self.job, status, self.report, self._projects, self._now)
         batches = list(writer.cut_batches())
@@ -131,10 +131,10 @@ class Importer:
         is_last: bool,
     ) -> None:
         with transaction.atomic():
-            self.check()
-            writer.write(records, files, size, is_last=is_last)
+            self.check_may_store()
+            writer.write_batch(records, files, size, is_last=is_last)
             self.runner.done += is_last
-            self.save()
+            self.save_progress()
 
     def _was_stored_meanwhile(self, status: ChatStatus) -> bool:
         """Whether another import of the same person stored this chat at the same moment."""
@@ -147,5 +147,5 @@ class Importer:
             try:
                 storage.check_quota(self.job.user, size)
             except Refused as refused:
-                self.stop(refused)
+                self.end_when_full(refused)
             self._free_bytes = min(QUOTA_CHECK_BYTES, storage.get_quota_left(self.job.user) - size)

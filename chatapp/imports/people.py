@@ -35,7 +35,7 @@ def count_chat_of_person(
     """Count a chat of a database in the report, and in the counts of its owner by their id."""
     person = people.get(chat.owner)
     if person is None:
-        report.skip(UNKNOWN_OWNER)
+        report.add_skipped(UNKNOWN_OWNER)
         return
     new = {"id": person.id, "name": person.name, "address": person.address}
     entry = counts.setdefault(person.id, {**new, "chats": 0, "first": "", "last": ""})
@@ -83,7 +83,7 @@ class Candidate:
         return account if account and account.is_active else None
 
 
-def candidates(job: Import) -> list[Candidate]:
+def list_candidates(job: Import) -> list[Candidate]:
     """Return the people of the database, with the accounts that match them now, one's own first."""
     people = ImportReport.from_record(job.preview).people
     accounts_by_address = User.group_by_address() if people else {}
@@ -111,10 +111,10 @@ def candidates(job: Import) -> list[Candidate]:
     return sorted(listed, key=lambda candidate: not candidate.is_own)
 
 
-def choose(job: Import, keys: Iterable[str]) -> list[Candidate]:
+def choose_people(job: Import, keys: Iterable[str]) -> list[Candidate]:
     """Return the people with these keys, who all have an account. Raises `Refused`."""
     candidates_by_key = {
-        candidate.key: candidate for candidate in candidates(job) if candidate.account
+        candidate.key: candidate for candidate in list_candidates(job) if candidate.account
     }
     chosen_keys = list(dict.fromkeys(keys))
     if not chosen_keys:

@@ -29,9 +29,9 @@ def preview_export(job: Import) -> Iterator[None]:
         counts_by_person: dict[str, dict[str, Any]] = {}
         waiting: list[SourceChat] = []
         began_at = time.monotonic()
-        for entry in export.read_chats(report.note):
+        for entry in export.read_chats(report.add_note):
             if isinstance(entry, Skipped):
-                report.skip(entry.reason, "" if job.is_for_team else entry.label)
+                report.add_skipped(entry.reason, "" if job.is_for_team else entry.label)
             elif job.is_for_team:
                 count_chat_of_person(entry, export.people, counts_by_person, report)
             else:

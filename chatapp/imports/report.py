@@ -60,7 +60,7 @@ class ImportReport(msgspec.Struct):
     def as_record(self) -> dict[str, Any]:
         return msgspec.structs.asdict(self)
 
-    def note(self, sentence: str) -> None:
+    def add_note(self, sentence: str) -> None:
         if sentence not in self.notes and len(self.notes) < MAX_NOTES:
             self.notes.append(sentence)
 
@@ -72,7 +72,7 @@ class ImportReport(msgspec.Struct):
         if title and title not in reason[1] and len(reason[1]) < MAX_EXAMPLES:
             reason[1].append(title)
 
-    def skip(self, reason: str, title: str = "") -> None:
+    def add_skipped(self, reason: str, title: str = "") -> None:
         """Count a chat that is not imported."""
         self.skipped += 1
         self.add_reason(reason, title)

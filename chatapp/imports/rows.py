@@ -14,14 +14,15 @@ from chatapp.models.conversations.forks import ROW_BYTES
 from chatapp.models.conversations.rounds import Round, RunState, ToolRun
 from chatapp.models.conversations.titled import MAX_TITLE_LENGTH
 from chatapp.transfer import SourceChat, SourceMessage, SourceRound, SourceToolRun
+from chatapp.transfer.export_format import RequestSettingsRecord
 from chatapp.transfer.formats.parts import UNTITLED
-from chatapp.transfer.records import SourceRequest
-from chatapp.transfer.values import line
+from chatapp.transfer.values import line, parse_moment
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
 
 NAMESPACE = uuid.UUID("5b0b6cd5-7a5c-4c43-9d0e-3c7c6f1f6a10")
 MAX_MODEL = 200
 MAX_TOOL_NAME = 200
+MAX_FINISH_REASON = 50
 # Characters of all texts of a message; more would take long to show.
 MAX_PROMPT = 1_000_000
 MAX_REPLY = 8_000_000
@@ -45,7 +46,9 @@ def build_conversation(key: uuid.UUID, user: User, chat: SourceChat, now: dateti
         title=Conversation.build_title(chat.title)[:MAX_TITLE_LENGTH] or UNTITLED,
         titled_by=Conversation.TitledBy.PERSON,
         updated_at=used_at,
-        archived_at=min(chat.own.archived_at or used_at, now) if chat.is_archived else None,
+        archived_at=min(parse_moment(chat.own.archived_at or "") or used_at, now)
+        if chat.is_archived
+        else None,
         active_leaf=message_key(key, chat.active_leaf),
         imported_from=str(chat.source),
     )
@@ -87,9 +90,9 @@ def _reply_fields(record: SourceMessage) -> dict[str, Any]:
         "earlier_rounds": [_build_round(earlier_round).as_record() for earlier_round in earlier],
         "extras_record": _extras(record).as_record(),
         "reasoning_duration": record.reasoning_seconds,
-        "finish_reason": own.finish_reason,
+        "finish_reason": line(own.finish_reason, MAX_FINISH_REASON),
         "choice": own.choice,
-        "failed_models_record": list(own.failed_models) or None,
+        "failed_models_record": own.failed_models or None,
         # It counts as flagged only where the provider said so.
         "moderation": own.moderation,
         "time_to_first_token": own.time_to_first_token,
@@ -109,15 +112,22 @@ def _build_tool_run(record: SourceToolRun) -> ToolRun:
 
 
 def _error(record: SourceMessage) -> dict[str, Any] | None:
-    kind = record.own.error_kind
-    if not (record.error or kind):
+    kind = record.own.error.kind if record.own.error else ""
+    is_known = kind in list(ErrorKind)
+    if not (record.error or is_known):
         return None
-    return asdict(UpstreamError(ErrorKind(kind or ErrorKind.STREAM_ERROR), record.error))
+    error_kind = ErrorKind(kind) if is_known else ErrorKind.STREAM_ERROR
+    return asdict(UpstreamError(error_kind, record.error))
 
 
 def _extras(record: SourceMessage) -> Extras:
-    extras = replace(Extras.from_record(record.own.extras), sources=record.sources)
-    return replace(extras, source_count=max(extras.source_count, len(record.sources)))
+    own = Extras.from_record(record.own.extras)
+    return replace(
+        own,
+        sources=record.sources,
+        source_count=max(own.source_count, len(record.sources)),
+        imported_usage=record.own.imported_usage,
+    )
 
 
 def build_feedback(key: uuid.UUID, record: SourceMessage, at: datetime) -> Feedback | None:
@@ -174,13 +184,13 @@ def settings_bytes(chat: SourceChat) -> int:
     """Return about how many bytes a chat takes up besides its messages and their requests."""
     own = chat.own
     texts = [chat.system_prompt, *(json.dumps(settings.own) for settings in own.model_settings)]
-    return _count_text_bytes([*texts, *(cut.summary for cut in own.cuts)]) + ROW_BYTES * len(
-        own.cuts
-    )
+    texts += [cut.summary for cut in own.left_out]
+    return _count_text_bytes(texts) + ROW_BYTES * len(own.left_out)
 
 
-def request_bytes(request: SourceRequest) -> int:
-    return _count_text_bytes([request.instructions, json.dumps(request.parameters)]) + ROW_BYTES
+def request_bytes(request: RequestSettingsRecord) -> int:
+    texts = [request.instructions or "", json.dumps(request.parameters or {})]
+    return _count_text_bytes(texts) + ROW_BYTES
 
 
 def _count_text_bytes(texts: Iterable[str]) -> int:

@@ -31,9 +31,9 @@ class TeamImporter(Importer):
         parts = job.parts.filter(ended_at=None).select_related("user")
         self._importers = {part.source_person: PartImporter(part, job) for part in parts}
 
-    def skip(self, reason: str, title: str) -> None:
+    def skip_chat(self, reason: str, title: str) -> None:
         """Count a chat of nobody knows whom. Its title is not shown to the administrator."""
-        self.report.skip(reason)
+        self.report.add_skipped(reason)
 
     def import_chat(self, chat: SourceChat) -> Iterator[None]:
         if importer := self._importers.get(chat.owner):
@@ -62,19 +62,19 @@ class PartImporter(Importer):
             except PartStopped as stopped:
                 self.job.problem = str(stopped)
         if self.job.problem:
-            self.skip(self.job.problem, chat.title)
+            self.skip_chat(self.job.problem, chat.title)
         if self.runner.done == before:  # it was not stored, so its figures are not saved yet
             self.runner.done += 1
             with transaction.atomic():
-                self.save()
+                self.save_progress()
 
-    def save(self) -> None:
+    def save_progress(self) -> None:
         self.job.result = self.report.as_record()
         part = Import.objects.filter(pk=self.job.pk)
         part.update(result=self.job.result, problem=self.job.problem)
         self.runner.advance()
 
-    def check(self) -> None:
+    def check_may_store(self) -> None:
         parts = Import.objects.select_for_update(of=("self",)).filter(pk=self.job.pk)
         part = parts.first()
         if part is None:
@@ -85,5 +85,5 @@ class PartImporter(Importer):
         if not User.objects.filter(pk=part.user_id, is_active=True).exists():
             raise PartStopped(DEACTIVATED)
 
-    def stop(self, refused: Refused) -> NoReturn:
+    def end_when_full(self, refused: Refused) -> NoReturn:
         raise PartStopped(FULL) from refused

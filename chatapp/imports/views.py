@@ -22,7 +22,7 @@ from django.views.decorators.http import require_GET, require_POST
 from chatapp.accounts.confirmation import ask_to_confirm, is_confirmed
 from chatapp.accounts.second_factor import lacks_second_factor
 from chatapp.accounts.staff import refuse_scripts
-from chatapp.imports.people import candidates, choose, make_parts
+from chatapp.imports.people import choose_people, list_candidates, make_parts
 from chatapp.imports.report import ImportReport
 from chatapp.models import Conversation, Import, Retention, ReviewPolicy, User
 from chatapp.models.conversations import storage
@@ -108,7 +108,7 @@ def show_import(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 def _build_people_context(request: HttpRequest, job: Import) -> dict[str, Any]:
-    people = candidates(job)
+    people = list_candidates(job)
     confirmed = {person.key for person in people if person.account and person.is_confirmed}
     own = {person.key for person in people if person.account and person.is_own}
     return {
@@ -176,7 +176,7 @@ def start(request: HttpRequest, pk: UUID) -> HttpResponse:
         job.makes_projects = form.cleaned_data["makes_projects"]
         try:
             if job.is_for_team:
-                chosen_people = choose(job, request.POST.getlist("person"))
+                chosen_people = choose_people(job, request.POST.getlist("person"))
                 make_parts(job, chosen_people)
                 counts = {
                     "people": len(chosen_people),

@@ -10,6 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import BinaryIO, Literal, Protocol
 
+from chatapp.transfer.export_format import NO_CHAT, NO_MESSAGE, ChatRecord, MessageRecord
 from chatapp.upstream.wire.reply import Ending
 from chatapp.upstream.wire.sources import Source
 
@@ -101,62 +102,6 @@ class SourceFeedback:
     given_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SourceRequest:
-    """The parts of a request for replies besides messages."""
-
-    instructions: str
-    parameters: Mapping[str, object]  # as `chat_parameters` has them
-
-
-@dataclass(frozen=True, slots=True)
-class SourceModelSettings:
-    """The settings in which a model of a chat departs from it."""
-
-    upstream: str  # its name
-    model: str
-    own: Mapping[str, object]  # as `ChatSettings.by_model` has them
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceCut:
-    """A cut: the part of a chat that models are not sent any more."""
-
-    through: str | None  # the last reply of it; None for the beginning
-    summary: str = ""
-    upstream: str = ""  # the name of the one whose model wrote the summary
-    model: str = ""
-    is_edited: bool = False
-    is_lifted: bool = False
-    created_at: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnChat:
-    """The fields of a chat that only our own exports have."""
-
-    is_temporary: bool = False
-    archived_at: datetime | None = None
-    requests: Mapping[str, SourceRequest] = field(default_factory=dict)  # by id
-    model_settings: tuple[SourceModelSettings, ...] = ()
-    cuts: tuple[SourceCut, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnReply:
-    """The fields of a reply that only our own exports have. JSON is in the form that is stored."""
-
-    request: str = ""  # its key in `OwnChat.requests`
-    choice: int = 0
-    finish_reason: str = ""
-    error_kind: str = ""
-    failed_models: tuple[Mapping[str, object], ...] = ()
-    moderation: Mapping[str, object] | None = None
-    extras: Mapping[str, object] = field(default_factory=dict)  # besides sources and images
-    time_to_first_token: float | None = None  # seconds
-    duration: float | None = None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceMessage:
     """A prompt, which has one round, or a reply."""
@@ -175,7 +120,7 @@ class SourceMessage:
     feedback: SourceFeedback | None = None
     is_continuation: bool = False
     is_placeholder: bool = False  # empty, and only there so that prompts and replies take turns
-    own: OwnReply = OwnReply()
+    own: MessageRecord = NO_MESSAGE  # of a reply of our own exports, which have more
 
     @property
     def content(self) -> str:
@@ -217,11 +162,11 @@ class SourceChat:
     folder: str = ""  # its name, where the export has it
     owner: str = ""  # the id of its account there
     system_prompt: str = ""
-    parameters: Mapping[str, object] = field(default_factory=dict)  # as `chat_parameters` has them
+    parameters: Mapping[str, object] = field(default_factory=dict)  # by our names
     left_out: Mapping[str, int] = field(default_factory=dict)  # number of parts left out, by kind
     damaged: tuple[DamagedMessage, ...] = ()
     notes: tuple[str, ...] = ()  # sentences about what is different now
-    own: OwnChat = OwnChat()
+    own: ChatRecord = NO_CHAT  # of our own exports, which have more
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Flag, auto
 
+from chatapp.transfer.export_format import NO_MESSAGE, MessageRecord
 from chatapp.transfer.records import (
-    OwnReply,
     RunState,
     SourceFeedback,
     SourceFile,
@@ -93,7 +93,7 @@ class Node:
     reasoning_seconds: float | None = None
     feedback: SourceFeedback | None = None
     is_continuation: bool = False
-    own: OwnReply = field(default_factory=OwnReply)
+    own: MessageRecord = NO_MESSAGE
     damage: str = ""  # a sentence that says why it is left out, or at another place
 
 

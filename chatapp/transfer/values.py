@@ -95,6 +95,11 @@ def moment(value: object, left_out: Counter[str]) -> datetime | None:
     return parsed
 
 
+def parse_moment(iso: str) -> datetime | None:
+    """Return the date in a text that was made of a `moment`; None for ""."""
+    return datetime.fromisoformat(iso) if iso else None
+
+
 def _parse_number(value: object) -> datetime | None:
     seconds = number(value) or 0.0
     unit = next((unit for start, unit in _UNITS if seconds >= start), 1)

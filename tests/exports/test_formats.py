@@ -59,7 +59,7 @@ def test_json_is_read_back_as_the_same_tree(stars: Conversation) -> None:
     assert [source_round.content for source_round in half.rounds] == ["I look it up.", "About"]
     assert half.rounds[0].tool_runs[0].result == "```\n</details>"
     assert chat.left_out == {}
-    assert chat.messages[1].own.extras["imported_usage"] == {
+    assert chat.messages[1].own.imported_usage == {
         "provenance": "reported", "prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7,
     }  # fmt: skip
 

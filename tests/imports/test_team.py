@@ -52,7 +52,7 @@ def find_row(page: str, name: str) -> str:
 
 
 def keys(job: Import, *accounts: str) -> list[str]:
-    keys_by_id = {account.id: account.key for account in people.candidates(job)}
+    keys_by_id = {account.id: account.key for account in people.list_candidates(job)}
     return [keys_by_id[account] for account in accounts]
 
 
@@ -190,7 +190,7 @@ def test_addresses_that_only_look_the_same_match_nobody(olives: Client, alice: U
     update = "UPDATE user SET email = '{}' WHERE id = '{}';"
     rows = "".join(map(update.format, odd, names))
     job = preview_import(olives, database(*zip(odd, names, strict=True), sql=rows))
-    assert [candidate.accounts for candidate in people.candidates(job)] == [[]] * 4
+    assert [candidate.accounts for candidate in people.list_candidates(job)] == [[]] * 4
 
 
 @pytest.mark.usefixtures("confirmed_addresses")

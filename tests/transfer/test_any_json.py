@@ -6,10 +6,11 @@ import json
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from datetime import datetime
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -95,6 +96,8 @@ def texts_in(value: object) -> Iterator[str]:
     elif isinstance(value, tuple | list):
         for child in value:
             yield from texts_in(child)
+    elif isinstance(value, msgspec.Struct):
+        yield from texts_in(msgspec.to_builtins(value))
     elif is_dataclass(value) and not isinstance(value, type):
         for field in fields(value):
             if field.name != "content" or isinstance(getattr(value, field.name), str):
@@ -106,8 +109,8 @@ def check(chat: SourceChat) -> None:
     for text in texts_in(chat):
         assert "\0" not in text
         text.encode()
-    own = [asdict(chat.own), *(asdict(message.own) for message in chat.messages)]
-    json.dumps([chat.parameters, *own], allow_nan=False, default=datetime.isoformat)
+    own = msgspec.to_builtins([chat.own, *(message.own for message in chat.messages)])
+    json.dumps([chat.parameters, own], allow_nan=False)
     roles: dict[str | None, str] = {None: "assistant"}
     for message in chat.messages:
         assert {message.role, roles[message.parent]} == {"user", "assistant"}

@@ -1,25 +1,26 @@
 """Our own export, and personal archives."""
 
 import json
-from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
 from typing import Any
 
+import msgspec
 import pytest
+from django.conf import settings
 from django.test import AsyncClient, Client
 
 from chatapp.models import ChatSettings, Conversation, Feedback, Project, User
 from chatapp.models.conversations.extras import Extras
 from chatapp.models.conversations.rounds import Round, RunState, ToolRun
 from chatapp.transfer import Format, SourceRound, SourceToolRun, read_chunks
-from chatapp.transfer.records import (
-    OwnChat,
-    OwnReply,
-    SourceCut,
-    SourceModelSettings,
-    SourceRequest,
+from chatapp.transfer.export_format import (
+    NO_CHAT,
+    ChatRecord,
+    MessageRecord,
+    ModelSettingsRecord,
 )
+from chatapp.transfer.record_reading import Record
 from chatapp.upstream.wire.reply import Ending
 from chatapp.upstream.wire.sources import Source
 from tests.transfer.samples import (
@@ -47,11 +48,13 @@ def test_lines_are_read() -> None:
 def test_what_only_our_own_export_has_is_passed_on() -> None:
     source_chat = only(json_file(own_detailed()))
     assert (source_chat.system_prompt, source_chat.parameters) == ("Rhyme.", {"seed": 1})
-    assert source_chat.own == OwnChat(
-        requests={"s": SourceRequest("Be exact.", {"seed": 1})},
-        model_settings=(SourceModelSettings("U", "m", {"parameters": {"seed": None}}),),
-        cuts=(SourceCut(through="r", summary="Short.", upstream="U", model="m"),),
-    )
+    [request], [cut] = source_chat.own.requests.values(), source_chat.own.left_out
+    assert (request.id, request.instructions, request.parameters) == ("s", "Be exact.", {"seed": 1})
+    assert source_chat.own.model_settings == [
+        ModelSettingsRecord("U", "m", parameters={"seed": None})
+    ]
+    assert (cut.through, cut.summary, cut.upstream, cut.model) == ("r", "Short.", "U", "m")
+    assert (cut.is_edited, cut.is_lifted, cut.created_at) == (False, False, "")
     prompt, reply = source_chat.messages
     assert prompt.files[0].pages == (2, 3)
     assert [source_round.content for source_round in reply.rounds] == ["Hm.", "25."]
@@ -59,22 +62,22 @@ def test_what_only_our_own_export_has_is_passed_on() -> None:
         **{"flagged": True, "categories": ["c"], "scores": {"c": 1.0}},
         **{"applied_input_types": {}, "model": ""},
     }
-    assert reply.own == OwnReply(
-        request="s",
-        error_kind="rate_limited",
-        failed_models=(
-            {"upstream": 0, "model": "x", "name": "X", "kind": "rate_limited", "status": 429},
-        ),
-        moderation={
-            "input": {"model": "g", "results": [result]},
-            "output": {"code": "busy", "message": ""},
-        },
-        extras={
-            **{"source_count": 2, "expired_images": 1, "has_sound": False},
-            "left_out": {"video": 1},
-            "imported_usage": {"provenance": "reported", "prompt_tokens": 3, "total_tokens": 7},
-        },
-    )
+    own = reply.own
+    assert own.request_settings == "s"
+    assert own.error
+    assert own.error.kind == "rate_limited"
+    assert own.failed_models == [
+        {"upstream": 0, "model": "x", "name": "X", "kind": "rate_limited", "status": 429},
+    ]
+    assert own.moderation == {
+        "input": {"model": "g", "results": [result]},
+        "output": {"code": "busy", "message": ""},
+    }
+    assert own.extras == {
+        **{"sources": [], "source_count": 2, "expired_images": 1, "has_sound": False},
+        **{"left_out": {"video": 1}, "imported_usage": {}},
+    }
+    assert own.imported_usage == {"provenance": "reported", "prompt_tokens": 3, "total_tokens": 7}
 
 
 @pytest.mark.parametrize(
@@ -94,9 +97,9 @@ def test_the_details_of_a_reply_are_short(change: dict[str, Any]) -> None:
     chat = own_turn(version=1)
     chat["messages"][1] |= change
     reply = only(json_file(chat)).messages[1]
-    assert len(json.dumps(asdict(reply.own))) < 1_000_000
+    assert len(msgspec.json.encode(reply.own)) < 1_000_000
     assert all(failed_model["upstream"] == 0 for failed_model in reply.own.failed_models)
-    assert (reply.own.duration, reply.own.extras["imported_usage"]) == (None, {})
+    assert (reply.own.duration, reply.own.imported_usage) == (None, {})
 
 
 def test_settings_with_invalid_parameters_are_left_out() -> None:
@@ -116,9 +119,7 @@ def test_settings_with_invalid_parameters_are_left_out() -> None:
     )
     source_chat = only(json_file(chat))
     assert source_chat.own.requests == {}
-    assert source_chat.own.model_settings == (
-        SourceModelSettings("U", "o", {"parameters": {"seed": 1}}),
-    )
+    assert source_chat.own.model_settings == [ModelSettingsRecord("U", "o", parameters={"seed": 1})]
     assert source_chat.left_out == {"parameter": 3}
 
 
@@ -227,3 +228,23 @@ async def test_what_is_exported_is_read_back(alices: Client, stars: Conversation
     assert reply.feedback is not None
     assert (reply.feedback.rating, reply.feedback.note) == ("down", "no")
     assert chat.left_out == {}
+
+
+def test_empty_fields_are_left_out_of_messages_but_not_of_chats() -> None:
+    message = MessageRecord(id="m", role="user", created_at="2025-10-09T12:00:00+00:00")
+    assert set(msgspec.to_builtins(message)) == {"id", "role", "created_at"}
+    required = {field.name for field in msgspec.structs.fields(ChatRecord) if field.required}
+    chat = msgspec.to_builtins(NO_CHAT)
+    assert set(chat) == required
+    assert (chat["is_pinned"], chat["project"], chat["model_settings"]) == (False, None, [])
+
+
+def list_records(kind: type[Record]) -> list[type[Record]]:
+    return [kind, *(record for child in kind.__subclasses__() for record in list_records(child))]
+
+
+@pytest.mark.parametrize("record", list_records(Record)[1:], ids=lambda record: record.__name__)
+def test_the_documentation_has_every_field(record: type[Record]) -> None:
+    docs = [settings.BASE_DIR / "docs" / name for name in ("export-format.md", "presets.md")]
+    text = "".join(path.read_text() for path in docs)
+    assert [name for name in record.__struct_fields__ if f"`{name}`" not in text] == []

@@ -100,7 +100,7 @@ class Turn:
 
     @property
     def parameters(self) -> Mapping[str, object]:
-        """The parameters that the chat sets; see `chat_parameters`."""
+        """The parameters that the chat sets; see `parameters.values`."""
         return self.request_settings.parameters if self.request_settings else {}
 
 

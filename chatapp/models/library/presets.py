@@ -62,7 +62,7 @@ class PresetContent(models.Model):
     system_prompt = models.TextField(max_length=MAX_SYSTEM_PROMPT_LENGTH, blank=True)
     upstream = models.ForeignKey(Upstream, models.SET_NULL, null=True, blank=True, related_name="+")
     model = models.CharField(max_length=200, blank=True)  # "" leaves the choice to the person
-    parameters = models.JSONField(default=dict, blank=True)  # by `chat_parameters.clean_parameters`
+    parameters = models.JSONField(default=dict, blank=True)  # by `clean_parameters`
     # Primary keys of tool servers, and `CLOCK`; None offers all that the model is offered anyway.
     tools = models.JSONField(null=True, blank=True)
     suggestions = models.JSONField(default=list, blank=True)  # texts for an empty chat

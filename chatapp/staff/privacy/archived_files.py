@@ -5,9 +5,11 @@ import re
 from typing import NamedTuple
 
 from django.db import models
+from msgspec import to_builtins
 
-from chatapp.exports.formats.json_lines import file_record, image_record
+from chatapp.exports.formats.json_lines import build_file, build_image
 from chatapp.models import Attachment, PresetFile, ReplyImage, User
+from chatapp.transfer.export_format import FileRecord
 
 FOLDER = "files"
 IMAGES = "images"  # the folder of images of replies
@@ -27,7 +29,7 @@ def archived_files(person: User) -> tuple[list[dict[str, object]], list[Archived
     contents: dict[int, ArchivedFile] = {}
     attached = person.attachments.with_media_type().select_related("file")
     for attachment in attached.order_by("created_at", "position", "id"):
-        record = file_record(attachment) | _describe_attachment(attachment)
+        record = to_builtins(build_file(attachment)) | _describe_attachment(attachment)
         if attachment.file:
             content = ArchivedFile(_path(attachment), attachment.file.name)
             record["path"] = contents.setdefault(attachment.file.pk, content).path
@@ -38,7 +40,8 @@ def archived_files(person: User) -> tuple[list[dict[str, object]], list[Archived
         path = contents.setdefault(file.file_id, content).path
         records.append(_record(file) | {"path": path})
     records += [
-        image_record(image) | {"name": f"{image}.{_suffix(image)}", "path": image_path(image)}
+        to_builtins(build_image(image))
+        | {"name": f"{image}.{_suffix(image)}", "path": image_path(image)}
         for image in get_images(person)
     ]
     return records, list(contents.values())
@@ -61,11 +64,10 @@ def _suffix(image: ReplyImage) -> str:
 
 def _record(file: PresetFile) -> dict[str, object]:
     versions = file.file_set.presetversion_set.order_by("target", "number")
+    media_type = file.content.media_type
+    record = FileRecord(id=str(file.pk), name=file.name, type=media_type, size=file.size)
     return {
-        "id": str(file.pk),
-        "name": file.name,
-        "type": file.content.media_type,
-        "size": file.size,
+        **to_builtins(record),
         "preset_versions": [
             {"preset": str(preset), "number": number}
             for preset, number in versions.values_list("target", "number")

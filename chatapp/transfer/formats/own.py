@@ -1,18 +1,26 @@
 """Reads chats of our own export, JSON Lines, alone or in an archive that also has the files.
 
-Written by `chatapp/exports/formats/json_lines.py`, described in docs/export-format.md. What other
-apps don't have is passed on as `own`, see `own_details`.
+`export_format` has its records. A chat and its replies pass them on as `own`, since they have more
+than those of other apps.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, get_args
 
-from chatapp.transfer.formats.own_details import (
-    details_of_chat,
-    details_of_reply,
-    read_parameters,
-    seconds,
+from msgspec.structs import replace
+
+from chatapp.parameters.table import PARAMETERS
+from chatapp.parameters.values import InvalidParameters, clean_parameters
+from chatapp.transfer.export_format import (
+    NO_MESSAGE,
+    VERSION,
+    ChatRecord,
+    FileRecord,
+    MessageRecord,
+    ModelSettingsRecord,
+    PresetRecord,
+    RoundRecord,
 )
 from chatapp.transfer.formats.parts import (
     DAMAGED_MESSAGE,
@@ -27,10 +35,10 @@ from chatapp.transfer.formats.parts import (
 )
 from chatapp.transfer.records import Format, RunState, SourceChat, SourceFile
 from chatapp.transfer.tree import Kind, NextRound, Node, Part, Reasoning, Text, ToolCall, ToolResult
-from chatapp.transfer.values import as_list, count, identifier, line, mapping, moment, text
+from chatapp.transfer.values import parse_moment
 from chatapp.upstream.wire.reply import Ending
 
-VERSION = 1
+MAX_MODELS = 20  # with settings of their own, as many as a chat may have
 NOT_EXPORTED = (
     "This export was made without files. Export the chat again with its files, or import your"
     " personal archive."
@@ -39,12 +47,7 @@ NEWER = "It was exported by a newer version of this app. Update this app, then i
 EXPIRED = "The file had been deleted by the retention period."
 PRESET_KEPT = "Its preset isn't imported. Its instructions and parameters are the chat's own now."
 PRESET_MISSING = "Its preset isn't imported, and its instructions aren't in the export."
-_STATES: Mapping[str, RunState] = {
-    "done": "done",
-    "failed": "failed",
-    "denied": "denied",
-    "cancelled": "cancelled",
-}
+_STATES: Mapping[str, RunState] = {state: state for state in get_args(RunState)}
 
 
 def is_chat(value: dict[str, Any]) -> bool:
@@ -52,132 +55,138 @@ def is_chat(value: dict[str, Any]) -> bool:
 
 
 def read_chat(value: dict[str, Any], export: Export) -> SourceChat:
-    if value.get("trashed_at"):
-        raise Unusable("It was in the trash.")
-    if (version := count(value.get("version"))) and version > VERSION:
-        raise Unusable(NEWER)
     left_out: Counter[str] = Counter()
+    record = ChatRecord.read(value, left_out)
+    if record.trashed_at:
+        raise Unusable("It was in the trash.")
+    if record.version > VERSION:
+        raise Unusable(NEWER)
     nodes = [
-        _node(mapping(message), index, bool(version), export, left_out)
-        for index, message in enumerate(as_list(value.get("messages")))
+        _build_node(message, index, bool(record.version), export, left_out)
+        for index, message in enumerate(record.messages)
     ]
-    preset = mapping(value.get("preset"))
-    chat_settings = _choose_settings(value, preset)
-    parameters = read_parameters(chat_settings["parameters"], left_out)
+    system_prompt, parameters = _choose_settings(record)
+    model_settings = _check_model_settings(record.model_settings, parameters, left_out)
     return chat(
         Format.OWN,
         value,
         nodes,
         left_out,
-        source_id=value.get("id"),
-        title=value.get("title"),
-        current=identifier(value.get("active_leaf")),
-        created_at=moment(value.get("created_at"), left_out),
-        updated_at=moment(value.get("updated_at"), left_out),
+        source_id=record.id,
+        title=record.title,
+        current=record.active_leaf,
+        created_at=parse_moment(record.created_at),
+        updated_at=parse_moment(record.updated_at),
         is_archived=bool(value.get("archived_at")),
-        is_pinned=value.get("is_pinned") is True,
-        folder=line(value.get("project")),
-        system_prompt=text(chat_settings["system_prompt"]),
+        is_pinned=record.is_pinned,
+        folder=record.project or "",
+        system_prompt=system_prompt,
         parameters=parameters,
-        notes=_notes(preset),
-        own=details_of_chat(value, parameters, left_out),
+        notes=_describe_preset(record.preset),
+        own=replace(record, model_settings=model_settings),
     )
 
 
-def _choose_settings(value: dict[str, Any], preset: dict[str, Any]) -> dict[str, Any]:
+def _choose_settings(record: ChatRecord) -> tuple[str, Mapping[str, object]]:
     """Return the chat's own system prompt and parameters, or else those of its preset."""
-    names = ("system_prompt", "parameters")
-    return {name: preset.get(name) if value.get(name) is None else value[name] for name in names}
+    system_prompt, parameters = record.system_prompt, record.parameters
+    if record.preset and system_prompt is None:
+        system_prompt = record.preset.system_prompt
+    if record.preset and parameters is None:
+        parameters = record.preset.parameters
+    return system_prompt or "", parameters or {}
 
 
-def _notes(preset: dict[str, Any]) -> list[str]:
-    if not preset:
+def _check_model_settings(
+    model_settings: list[ModelSettingsRecord],
+    parameters: Mapping[str, object],
+    left_out: Counter[str],
+) -> list[ModelSettingsRecord]:
+    """Return the settings of models whose parameters are valid with those of the chat."""
+    checked_settings = []
+    for settings in model_settings[:MAX_MODELS]:
+        own: Mapping[str, object] = settings.parameters or {}
+        try:
+            sent = clean_parameters({**parameters, **own})
+        except InvalidParameters as invalid:
+            left_out["parameter"] += len(invalid.errors)
+            own = {}
+        else:
+            own = {name: sent.get(name) for name in PARAMETERS if name in own}
+        checked = replace(settings, parameters=own or None)
+        if checked.own and checked.upstream and checked.model:
+            checked_settings.append(checked)
+    return checked_settings
+
+
+def _describe_preset(preset: PresetRecord | None) -> list[str]:
+    if preset is None:
         return []
-    return [PRESET_KEPT if "system_prompt" in preset else PRESET_MISSING]
+    return [PRESET_MISSING if preset.system_prompt is None else PRESET_KEPT]
 
 
-def _node(
-    message: dict[str, Any], index: int, has_rounds: bool, export: Export, left_out: Counter[str]
+def _build_node(
+    message: MessageRecord, index: int, has_rounds: bool, export: Export, left_out: Counter[str]
 ) -> Node:
-    node = Node(
-        identifier(message.get("id")) or f"{MADE_UP}{index}",
-        identifier(message.get("parent")) or None,
-        Kind.HIDDEN,
-    )
-    role = message.get("role")
-    if message.get("deleted_at"):
+    node = Node(message.id or f"{MADE_UP}{index}", message.parent or None, Kind.HIDDEN)
+    if message.deleted_at:
         left_out["deleted message"] += 1
-    elif role not in ("user", "assistant"):
-        node.damage = NO_ROLE if message else DAMAGED_MESSAGE
+    elif message.role not in ("user", "assistant"):
+        node.damage = DAMAGED_MESSAGE if message == NO_MESSAGE else NO_ROLE
     else:
-        node.kind = Kind.PROMPT if role == "user" else Kind.REPLY
-        _fill(node, message, has_rounds, export, left_out)
+        node.kind = Kind.PROMPT if message.role == "user" else Kind.REPLY
+        _fill_node(node, message, has_rounds, export, left_out)
         if node.kind is Kind.REPLY:
-            node.own = details_of_reply(message)
+            node.own = message
     return node
 
 
-def _fill(
-    node: Node, message: dict[str, Any], has_rounds: bool, export: Export, left_out: Counter[str]
+def _fill_node(
+    node: Node, message: MessageRecord, has_rounds: bool, export: Export, left_out: Counter[str]
 ) -> None:
-    node.at = moment(message.get("created_at"), left_out)
-    node.is_continuation = message.get("is_continuation") is True
-    node.parts = _read_parts(message, has_rounds)
-    node.model = line(message.get("model"), 200)
-    node.reasoning_seconds = seconds(message.get("reasoning_duration"))
-    ending = text(message.get("ending"))
-    known_endings = list(Ending)
-    node.ending = Ending(ending) if ending in known_endings else Ending.INTERRUPTED
-    for pair in as_list(mapping(message.get("extras")).get("sources")):
-        url, title = [*as_list(pair), "", ""][:2]
+    node.at = parse_moment(message.created_at)
+    node.is_continuation = message.is_continuation
+    node.parts = _build_parts(message, has_rounds)
+    node.model = message.model
+    node.reasoning_seconds = message.reasoning_duration
+    is_known = message.ending in list(Ending)
+    node.ending = Ending(message.ending) if is_known else Ending.INTERRUPTED
+    for url, title in message.extras.get("sources", ()):
         node.sources += link(url, title, left_out)
-    rating = mapping(message.get("feedback"))
-    given_at = moment(rating.get("given_at"), left_out)
-    node.feedback = read_feedback(rating.get("rating"), rating.get("note"), given_at)
-    files = [*as_list(message.get("files")), *as_list(message.get("images"))]
-    node.files = [_file(mapping(file), export) for file in files]
-    node.error = text(mapping(message.get("error")).get("message"))
+    if feedback := message.feedback:
+        given_at = parse_moment(feedback.given_at)
+        node.feedback = read_feedback(feedback.rating, feedback.note, given_at)
+    node.files = [_build_file(file, export) for file in (*message.files, *message.images)]
+    node.error = message.error.message if message.error else ""
 
 
-def _read_parts(message: dict[str, Any], has_rounds: bool) -> list[Part]:
-    rounds = as_list(message.get("rounds"))
-    if not rounds and not has_rounds:  # before version 1, which put the rounds together
-        reasoning, content = _read_texts(message)
-        return [reasoning, *_tool_parts(message), content]
+def _build_parts(message: MessageRecord, has_rounds: bool) -> list[Part]:
+    if not message.rounds and not has_rounds:  # before version 1, which put the rounds together
+        return [Reasoning(message.reasoning), *_build_tool_parts(message), Text(message.content)]
     parts: list[Part] = []
-    for entry in rounds or [message]:
-        record = mapping(entry)
-        parts += [*([NextRound()] if parts else []), *_read_texts(record), *_tool_parts(record)]
+    for record in message.rounds or [message]:
+        parts += [NextRound()] if parts else []
+        parts += [Reasoning(record.reasoning), Text(record.content), *_build_tool_parts(record)]
     return parts
 
 
-def _read_texts(record: dict[str, Any]) -> tuple[Reasoning, Text]:
-    return Reasoning(text(record.get("reasoning"))), Text(text(record.get("content")))
+def _build_tool_parts(record: RoundRecord) -> Iterator[ToolCall | ToolResult]:
+    for call in record.tool_calls:
+        yield ToolCall(call.name, call.arguments, call.id)
+        if state := _STATES.get(call.state):
+            yield ToolResult(call.result, call.name, call.id, state)
 
 
-def _tool_parts(record: dict[str, Any]) -> Iterator[ToolCall | ToolResult]:
-    for call in map(mapping, as_list(record.get("tool_calls"))):
-        id, name = identifier(call.get("id")), line(call.get("name"), 200)
-        yield ToolCall(name, text(call.get("arguments")), id)
-        if state := _STATES.get(text(call.get("state"))):
-            yield ToolResult(text(call.get("result")), name, id, state)
-
-
-def _file(record: dict[str, Any], export: Export) -> SourceFile:
-    archived_file = export.files(identifier(record.get("id")))
-    missing = EXPIRED if record.get("is_expired") is True else NOT_EXPORTED
+def _build_file(record: FileRecord, export: Export) -> SourceFile:
+    archived_file = export.files(record.id)
+    first, last = [*record.pages, 0, 0][:2]
     return build_file(
-        record.get("name") or (archived_file.name if archived_file else "Image"),
-        record.get("type"),
-        size=count(record.get("size")),
+        record.name or (archived_file.name if archived_file else "Image"),
+        record.type,
+        size=record.size,
         content=archived_file.content if archived_file else None,
-        missing=missing,
-        alt=text(record.get("alt")),
-        pages=_pages(record.get("pages")),
-        is_expired=archived_file is None and record.get("is_expired") is True,
+        missing=EXPIRED if record.is_expired else NOT_EXPORTED,
+        alt=record.alt,
+        pages=(first, last),
+        is_expired=archived_file is None and record.is_expired,
     )
-
-
-def _pages(value: object) -> tuple[int, int]:
-    first, last = [*(count(page) or 0 for page in as_list(value)[:2]), 0, 0][:2]
-    return first, last

@@ -22,8 +22,7 @@ from chatapp.db.triggers import are_current
 from chatapp.management import static_sources
 from chatapp.management.backups.data_dir import BACKUPS, FAILED_UPGRADE
 from chatapp.management.backups.making import write_backup
-from chatapp.management.commands import migrate
-from chatapp.management.migrating import MigrationFailed
+from chatapp.management.migrating import MigrateCommand, MigrationFailed
 from chatapp.management.sentences import explain_errors
 from chatapp.models import User
 from chatapp.server.data_dir import make_private
@@ -77,7 +76,7 @@ def _migrate(unapplied: list[str], report: Report, makes_backup: bool) -> None:
     backup = ""
     if makes_backup and applied and User.objects.exists():
         backup = str(_reusable_backup(applied) or _back_up(applied, report))
-    command = migrate.Command()
+    command = MigrateCommand()
     command.total = len(unapplied)
     try:
         call_command(command, verbosity=0)

@@ -1,5 +1,6 @@
 """Responses of the API: errors as OpenAI words them, and responses written on the event loop."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -93,15 +94,15 @@ def error_response(error: ApiError) -> HttpResponse:
     )
 
 
-class LoopResponse(HttpResponse):
+class LoopResponse(HttpResponse, ABC):
     """A response that is written on the event loop, where models are asked.
 
     `chatapp.server.pages` calls `write_to`, and cancels it when the client has left.
     """
 
+    @abstractmethod
     async def write_to(self, send: Send) -> None:
         """Send the whole response."""
-        raise NotImplementedError
 
     async def start(self, send: Send) -> None:
         """Send the status and the headers."""

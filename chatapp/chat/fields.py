@@ -15,7 +15,7 @@ def parse_fields(message: str) -> Fields:
     """Return a form's fields (strings, numbers, booleans, null); empty if it is no JSON object.
 
     Nested values are skipped without being decoded: no field of ours is nested, and building them
-    would take long. So are unknown fields, of which a message could have a hundred thousand.
+    would take long. So are unknown fields: a message could have a hundred thousand.
     """
     try:
         fields = msgspec.structs.asdict(msgspec.json.decode(message, type=_Fields))

@@ -1,4 +1,4 @@
-"""Turns the folders of an export, of which some have only an id, into projects of its person."""
+"""Turns the folders of an export, some of which have only an id, into its person's projects."""
 
 from itertools import count
 from uuid import UUID, uuid5

@@ -1,5 +1,6 @@
 """Forms that prompts and presets have in common."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,16 +14,16 @@ class SearchForm(forms.Form):
 
 
 class ItemForm(forms.Form):
-    """An item. `opened` is the version that the form was filled with."""
+    """The form of an item. `opened` is the version that the form was filled with."""
 
     opened = forms.IntegerField(
         widget=forms.HiddenInput, initial=1, required=False, min_value=1, max_value=2**31 - 1
     )
 
     @property
+    @abstractmethod
     def content(self) -> dict[str, Any]:
         """The content of the item, once valid."""
-        raise NotImplementedError
 
     @property
     def remarks(self) -> Sequence[str]:

@@ -294,17 +294,20 @@ def test_a_later_prompt_brings_no_settings() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("key", "user"), [("sk-a-key", "(key removed) and more"), ("none", "none and more")]
+)
 def test_the_next_request_is_shown_as_it_will_be_sent(
-    alice: User, alices: Client, chat: Conversation, gateway: Upstream
+    alice: User, alices: Client, chat: Conversation, gateway: Upstream, key: str, user: str
 ) -> None:
-    parameters = {"user": "sk-test and more"}
-    Upstream.objects.filter(pk=gateway.pk).update(api_key="sk-test", parameters=parameters)
+    parameters = {"user": f"{key} and more"}
+    Upstream.objects.filter(pk=gateway.pk).update(api_key=key, parameters=parameters)
     Memory.objects.create(user=alice, about="A nurse.")
     alices.post(f"/c/{chat.pk}/settings/", SET)
     query = {"model": f"{gateway.pk}/{MODEL}", "download": "1"}
     body = alices.get(f"/c/{chat.pk}/request/", query).json()
     assert body["temperature"] == 0.5
-    assert body["user"] == "(key removed) and more"
+    assert body["user"] == user
     assert body["messages"][0]["content"].startswith("Rhyme.\n\nWhat the person")
     assert [message["content"] for message in body["messages"][1:]] == [
         "Why?",

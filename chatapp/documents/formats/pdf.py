@@ -134,7 +134,7 @@ def _content(document: pypdfium2.PdfDocument, index: int, has_images: bool) -> P
 
 
 def _load_flattened(document: pypdfium2.PdfDocument, index: int) -> pypdfium2.PdfPage:
-    """Return a page of which all that people filled in has become content."""
+    """Return a page in which everything that people filled in has become content."""
     page = document[index]
     if document.get_formtype() != pdfium.FORMTYPE_NONE:
         pdfium.FPDFPage_Flatten(page, pdfium.FLAT_NORMALDISPLAY)

@@ -14,7 +14,7 @@ from .encoded_text import decode_text
 from .pages import Pages
 
 MAX_BYTES_PER_CHARACTER = 4
-MAX_BYTES_WITH_PICTURES = 64 * 2**20  # of pages and notebooks, most of which can be pictures
+MAX_BYTES_WITH_PICTURES = 64 * 2**20  # pages and notebooks can consist mostly of pictures
 PAGE_BEGINNINGS = (b"<", b"{")
 HEAD_BYTES = 1_024
 IGNORED_BEGINNING = b"\xef\xbb\xbf \t\r\n"

@@ -4,6 +4,7 @@
 """
 
 import uuid
+from abc import abstractmethod
 from collections.abc import Sequence
 
 from django.db import IntegrityError, models, transaction
@@ -83,12 +84,12 @@ class Askable(models.Model):
         self._store([], [reply])
         return reply
 
+    @abstractmethod
     def touch(self, leaf: uuid.UUID | None) -> None:
         """Store it as its owner's last used conversation, with this message as its active leaf.
 
         Raises `ChatNotFound` if it was deleted. `Conversation` implements this.
         """
-        raise NotImplementedError
 
     def _build_reply(
         self,

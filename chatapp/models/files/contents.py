@@ -20,7 +20,7 @@ from chatapp.upstream.wire.history import History
 
 PLAIN_TEXT = "text/plain"
 BETWEEN_PAGES = "\n\n"
-FIRST_FRAME = "{}: an animation, of which only the first frame is sent."
+FIRST_FRAME = "{}: an animation. Only its first frame is sent."
 PAGES_NOT_SENT = "{} {} {} not sent: at most {} pages of a scan are."
 
 
@@ -222,7 +222,7 @@ def _spans_in(numbers: Sequence[int]) -> Iterator[str]:
 
 
 def _cut_at_pictures(text: str, cuts: Sequence[tuple[int, Part]]) -> list[Part]:
-    """Return the text and the pictures in it, of which only so many are sent."""
+    """Return the text with as many of its pictures as are sent."""
     parts: list[Part] = []
     start = 0
     for place, picture in cuts[: settings.CHATAPP_SCANNED_PAGES]:

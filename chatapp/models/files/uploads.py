@@ -31,7 +31,7 @@ class PartLost(Exception):
 
 
 class Upload(models.Model):
-    """A file of which some or all parts have arrived."""
+    """A file that arrives in parts."""
 
     FOLDER: ClassVar[str]  # of the parts in the storage
     part_bytes: int

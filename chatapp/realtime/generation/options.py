@@ -16,6 +16,7 @@ from chatapp.tools import shared_registry
 from chatapp.upstream.wire.concessions import Concession
 from chatapp.upstream.wire.content import ImagePart, is_parts
 from chatapp.upstream.wire.dialects import ChatMessage, RequestOptions
+from chatapp.upstream.wire.errors import MIN_SECRET_LENGTH
 from chatapp.upstream.wire.spellings import NO_REASONING
 from chatapp.upstream.wire.tool_schemas import without_keywords
 
@@ -89,7 +90,7 @@ def _placeholder(image: ImagePart) -> dict[str, object]:
 
 
 def _remove_secret(secret: str, value: Any) -> Any:
-    if not secret:
+    if len(secret) < MIN_SECRET_LENGTH:
         return value
     if isinstance(value, str):
         return value.replace(secret, KEY_REMOVED)

@@ -98,7 +98,7 @@ def _read_id(entry: dict[str, Any]) -> str:
 
 
 def _project_name(value: dict[str, Any]) -> str:
-    """Return the name of a chat's project, of which most exports have only the id."""
+    """Return the name of a chat's project. Most exports have only its id."""
     project = mapping(value.get("project"))
     names = [value.get("project_name"), project.get("name"), project.get("title")]
     return next(filter(None, map(line, names)), "")

@@ -1,4 +1,4 @@
-"""Finds the names of ChatGPT's projects, of which its chats have only the ids.
+"""Finds the names of ChatGPT's projects. Its chats have only their ids.
 
 Exports do not say where the names are, if they have them, so any object with a project's id and a
 name counts.

@@ -59,8 +59,12 @@ async def _default_model(person: int) -> ModelChoice:
 
 async def store(viewer: Viewer, submission: Prompt | Continuation | Retry) -> Turn:
     """Store the turn with its prompt and its empty replies; raises `Refused`."""
-    process = None if worker().draining.has_begun else worker().id
-    return await write_for_viewer(viewer, partial(submission.store, worker=process))
+    return await write_for_viewer(viewer, partial(_store_now, submission))
+
+
+def _store_now(submission: Prompt | Continuation | Retry, user: User) -> Turn:
+    """Store a turn, unless draining has begun while it waited for the database."""
+    return submission.store(user, None if worker().draining.has_begun else worker().id)
 
 
 async def write_for_viewer(viewer: Viewer, write: Callable[[User], T]) -> T:

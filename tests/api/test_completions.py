@@ -57,6 +57,8 @@ CALL = {
     "function": {"name": "weather", "arguments": '{"city": '},
 }
 MORE = {"index": 0, "function": {"arguments": '"Rome"}'}}
+NO_MAX_TOKENS = "Unsupported parameter: 'max_tokens' is not supported with this model."
+OUTPUT_FIELDS = {"max_tokens", "max_completion_tokens"}
 TOOL: Any = {"type": "function", "function": {"name": "weather", "parameters": {"type": "object"}}}
 
 
@@ -347,13 +349,55 @@ async def test_a_fallback_answers_and_both_are_booked(
 async def test_a_parameter_is_spelled_otherwise_once_the_model_has_refused_it(
     script: AsyncOpenAI, upstream: FakeUpstream, api_upstream: Upstream
 ) -> None:
-    message = "Unsupported parameter: 'max_tokens' is not supported with this model."
-    upstream.fail(400, {"error": {"message": message, "param": "max_tokens"}})
+    upstream.fail(400, {"error": {"message": NO_MAX_TOKENS, "param": "max_tokens"}})
     upstream.script(delta("Hi"), finish(), done())
     await script.chat.completions.create(model=MODEL, messages=HELLO, max_tokens=5)
     assert bodies(upstream)[1]["max_completion_tokens"] == 5
     await api_upstream.arefresh_from_db()
     assert list(api_upstream.refused_by(MODEL)) == ["max_tokens"]
+
+
+async def test_a_maximum_output_by_a_limit_is_spelled_otherwise_as_well(
+    script: AsyncOpenAI, upstream: FakeUpstream
+) -> None:
+    await Limit.objects.acreate(cap=3000, measure="tokens", period="ever")
+    upstream.fail(400, {"error": {"message": NO_MAX_TOKENS, "param": "max_tokens"}})
+    upstream.script(delta("Hi"), finish(), done())
+    got = await script.chat.completions.create(model=MODEL, messages=HELLO)
+    assert got.choices[0].message.content == "Hi"
+    assert [sorted(body.keys() & OUTPUT_FIELDS) for body in bodies(upstream)] == [
+        ["max_tokens"],
+        ["max_completion_tokens"],
+    ]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Unsupported parameter: 'temperature' is not supported with this model.",
+        "This model's maximum context length is 300 tokens.",
+        "2 validation errors: {'loc': ('body','messages',0,'content',0,'text','type'), "
+        "'msg': \"Input should be 'text'\"}, {'loc': ('body','messages',0,'content',0,'image_url',"
+        "'image_url','detail'), 'msg': \"Input should be 'auto', 'low' or 'high'\"}",
+    ],
+    ids=["parameter", "context", "image"],
+)
+async def test_a_mistake_of_a_script_teaches_nothing_about_the_model(
+    script: AsyncOpenAI, upstream: FakeUpstream, api_upstream: Upstream, message: str
+) -> None:
+    url = {"url": f"data:image/png;base64,{b64encode(png(4, 4)).decode()}", "detail": "auto"}
+    content: Any = [{"type": "text", "text": "Look."}, {"type": "image_url", "image_url": url}]
+    for _ in range(2):
+        upstream.fail(400, {"error": {"message": message}})
+        with pytest.raises(openai.BadRequestError):
+            await script.chat.completions.create(
+                model=MODEL, messages=[{"role": "user", "content": content}], temperature=0.2
+            )
+    assert [body["temperature"] for body in bodies(upstream)] == [0.2, 0.2]
+    await api_upstream.arefresh_from_db()
+    assert not api_upstream.parameter_refusals
+    assert not api_upstream.context_refusals
+    assert not api_upstream.image_refusals
 
 
 @pytest.mark.parametrize("change", ["revoked", "deactivated", "left the group", "switched off"])

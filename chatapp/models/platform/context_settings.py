@@ -50,8 +50,8 @@ class ContextSettings(models.Model):
 
     def learn_context_refusal(self, model: str, tokens: int | None) -> None:
         """Note on this object that a model refused a request as too long."""
-        refusals = self.context_refusals or {}
-        if tokens or model not in refusals:
+        refusals = {**(self.context_refusals or {})}
+        if model not in refusals or tokens not in (None, refusals[model].get("tokens")):
             refusals[model] = {"at": timezone.now().isoformat(), "tokens": tokens}
         self.context_refusals = dict(list(refusals.items())[-MAX_REFUSALS:])
 

@@ -261,9 +261,12 @@ class Upstream(ImageSettings, ContextSettings, ConcessionSettings, ParameterSett
     def learn(cls, pk: int, model: str, lessons: Iterable[Lesson]) -> None:
         """Store what requests to a model taught, for all processes."""
         with transaction.atomic():
-            rows = cls.objects.select_for_update().filter(pk=pk).order_by()
+            rows = cls.objects.select_for_update(no_key=True).filter(pk=pk).order_by()
             for upstream in rows.only(*LEARNED_FIELDS):
-                changed = {upstream.apply_lesson(model, lesson) for lesson in lessons}
+                before = {name: getattr(upstream, name) for name in LEARNED_FIELDS}
+                fields = {upstream.apply_lesson(model, lesson) for lesson in lessons}
+                # Saving makes all processes check everybody's access again.
+                changed = [name for name in fields if getattr(upstream, name) != before[name]]
                 upstream.save(update_fields=changed)
 
     def parameters_for(

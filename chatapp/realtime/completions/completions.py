@@ -111,6 +111,7 @@ class Completion(Asking[ApiRequest, UnsavedAnswer]):
             request.history,
             request.options,
             request.completion_request.parameters,
+            is_ours=False,
         )
 
     async def send(self, request: Request) -> None:
@@ -156,7 +157,11 @@ class Completion(Asking[ApiRequest, UnsavedAnswer]):
                 logger.error("The usage of a request waits for the database: %s", error)
                 await asyncio.sleep(BOOK_AGAIN_SECONDS)
             else:
-                return
+                break
+        try:
+            await run_in_write_thread(self.store_lessons)
+        except (OperationalError, InterfaceError) as error:
+            logger.warning("What a request taught about a model is lost: %s", error)
 
     @transaction.atomic
     def _store(self) -> None:
@@ -167,7 +172,6 @@ class Completion(Asking[ApiRequest, UnsavedAnswer]):
         book(partial(self.usage.charge_request, *asked_by), upstream)
         if self.ending in FAILURES:
             UpstreamFailure.count_failure(upstream.pk, error.kind if error else self.ending)
-        self.store_lessons()
 
     def _store_chat(self) -> None:
         """Save the chat if the script wants that, and if there is anything of an answer."""

@@ -38,13 +38,13 @@ class Answer:
         """The usage of all requests so far."""
         return self.cost.usage(self.choices)
 
-    def begin_try(self, choices: int) -> None:
-        """Forget what an earlier request answered, but not what that cost."""
+    def begin_request(self, choices: int) -> None:
+        """Forget what an earlier request of this round answered, but not what that cost."""
         self.cost.end_try(self.choices)
         self.choices = [Reply(choice) for choice in range(choices)]
 
     def begin_round(self) -> None:
-        """Begin the answer to a request with the results of tools."""
+        """Begin the answer to a further request, with results of tools or more of a text."""
         self.choices = [Reply()]
 
     def restart(self) -> None:

@@ -19,16 +19,16 @@ from chatapp.realtime.generation.retries import RequestFailed, with_retries
 from chatapp.upstream.wire.concessions import Concession
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
 
-A = TypeVar("A", bound=ModelRequest)
+ASKED = TypeVar("ASKED", bound=ModelRequest)
 ANSWER = TypeVar("ANSWER", bound=Answer)
 
 
-class Asking(ABC, Generic[A, ANSWER]):
+class Asking(ABC, Generic[ASKED, ANSWER]):
     """Asks for one answer. `asked` says what: a turn, or a request over the API."""
 
     possible_concessions: Collection[Concession] = frozenset(Concession)
 
-    def __init__(self, asked: A, answer: ANSWER, fallbacks: Fallbacks[A]) -> None:
+    def __init__(self, asked: ASKED, answer: ANSWER, fallbacks: Fallbacks[ASKED]) -> None:
         self.asked = asked
         self.answer = answer
         self._fallbacks = fallbacks
@@ -56,7 +56,7 @@ class Asking(ABC, Generic[A, ANSWER]):
         """Tell that a request failed and is sent again, as try `number`, after a pause."""
 
     @abstractmethod
-    async def go_on_with(self, asked: A) -> None:
+    async def go_on_with(self, asked: ASKED) -> None:
         """Begin the answer again with another model."""
 
     def may_fall_back(self) -> bool:
@@ -84,14 +84,14 @@ class Asking(ABC, Generic[A, ANSWER]):
         """Send a request, and again in other forms. Raises `RequestFailed`."""
         while True:
             request = await self.prepare()
-            self.answer.begin_try(request.options.choices)
+            self.answer.begin_request(request.options.choices)
             await self.send(request)
             self._learn_from_answer()
-            if not self._is_sent_again(request):
+            if not self._check_answer(request):
                 return
 
-    def _is_sent_again(self, request: Request) -> bool:
-        """Whether the model refused the form of the request, and may take another.
+    def _check_answer(self, request: Request) -> bool:
+        """Return whether the model refused the form of the request, and may take another.
 
         Raises `RequestFailed` if the request failed before anything had arrived.
         """
@@ -103,12 +103,13 @@ class Asking(ABC, Generic[A, ANSWER]):
         if self._learns_of_effort(request, error):
             return True
         if request.is_too_long(error):
-            self.lessons.learn_context(error.context_tokens)
+            if request.is_ours:
+                self.lessons.learn_context(error.context_tokens)
             reply.error = replace(error, kind=ErrorKind.TOO_LONG)
             return False
         if self.answer.has_arrived:
             return False
-        if request.is_sent_again(error, self.lessons, self.possible_concessions):
+        if request.learn_from(error, self.lessons, self.possible_concessions):
             return True
         reply.error = self.explain(request, error)
         if reply.error is error:

@@ -107,6 +107,7 @@ class BudgetGuard:
 
         A lower value set by an administrator or for the chat stays.
         """
+        self.was_cut_short = False
         if (reservation := self.reservation) is None:
             return options
         name, limit = _find_token_limit(options.parameters, upstream, model)

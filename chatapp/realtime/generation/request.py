@@ -19,7 +19,10 @@ from chatapp.upstream.wire.tool_schemas import has_keywords
 
 @dataclass
 class Request:
-    """A request. `parameters` are those of the chat, some of which became fields of `options`."""
+    """A request. `parameters` are those of the chat, some of which became fields of `options`.
+
+    `options` are limited to the budget just before they are sent.
+    """
 
     upstream: Upstream
     model: str
@@ -27,6 +30,7 @@ class Request:
     options: RequestOptions
     parameters: Mapping[str, object] = field(default_factory=dict)
     image_side: int | None = None  # to which images are scaled, in pixels
+    is_ours: bool = True  # and not a script's, whose mistakes say nothing about the model
 
     @property
     def size(self) -> PromptSize:
@@ -38,7 +42,7 @@ class Request:
         concessions = self.upstream.concessions_to(self.model)
         return Concession.PARTS in concessions and not self.history.images
 
-    def is_sent_again(
+    def learn_from(
         self, error: UpstreamError, lessons: Lessons, possible: Collection[Concession]
     ) -> bool:
         """Learn from a refusal; return whether the model may answer the same in another form.
@@ -46,10 +50,11 @@ class Request:
         `possible` are the concessions that may be made.
         """
         if self._refuses_images(error):
-            lessons.learn_images()
+            if self.is_ours:
+                lessons.learn_images()
             return not adapt_history(self.history, self.upstream, self.model).images
         refusal = self._find_refusal(error)
-        if refusal and not refusal.of_value:
+        if refusal and not refusal.of_value and self._teaches(refusal):
             lessons.learn_fields(refusal.fields)
             if self.upstream.has_other_names(self.model, refusal.fields):
                 return True
@@ -80,6 +85,16 @@ class Request:
 
     def _refuses_images(self, error: UpstreamError) -> bool:
         return bool(self.history.images) and (error.refuses_images or error.refuses_parts)
+
+    def _teaches(self, refusal: ParameterRefusal) -> bool:
+        """Whether a refusal of fields is news of the model, and worth remembering.
+
+        An administrator's own field is sent even if it was refused before.
+        """
+        is_news = not set(refusal.fields) <= set(self.upstream.refused_by(self.model))
+        return is_news and (
+            self.is_ours or self.upstream.has_other_names(self.model, refusal.fields)
+        )
 
     def _find_refusal(self, error: UpstreamError) -> ParameterRefusal | None:
         return find_refusal(error, self.options.parameters.keys())

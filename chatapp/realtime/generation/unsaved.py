@@ -51,11 +51,11 @@ class UnsavedAnswer(Answer):
         Closing the generator closes the upstream request.
         """
         upstream, model = request.upstream, request.model
-        options = self.budget.capped_options(request.options, upstream, model)
+        request.options = self.budget.capped_options(request.options, upstream, model)
         self.cost.begin_try(request.size)
         messages = request.history.messages
         messages = join_texts(messages) if request.joins_parts else messages
-        stream = self._client.stream(build_endpoint(upstream), model, messages, options)
+        stream = self._client.stream(build_endpoint(upstream), model, messages, request.options)
         async with stream as batches:
             async for events in batches:
                 for event in events:

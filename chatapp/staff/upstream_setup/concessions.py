@@ -37,7 +37,7 @@ OF_USAGE_OPTION = "The provider refused stream_options, so it isn't asked to rep
 
 
 @dataclass(frozen=True)
-class Lesson:
+class ListedLesson:
     """A lesson about a model, or about the whole upstream, with its time if that is known."""
 
     concession: str
@@ -46,7 +46,7 @@ class Lesson:
     at: datetime | None = None
 
 
-def list_lessons(upstream: Upstream) -> list[Lesson]:
+def list_lessons(upstream: Upstream) -> list[ListedLesson]:
     """Return what was learned of an upstream and its models, by model."""
     return [*_iterate_lessons(upstream)]
 
@@ -74,15 +74,15 @@ def forget(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("upstream-offer", pk)
 
 
-def _iterate_lessons(upstream: Upstream) -> Iterator[Lesson]:
+def _iterate_lessons(upstream: Upstream) -> Iterator[ListedLesson]:
     if not upstream.takes_usage_option:
-        yield Lesson(USAGE_OPTION, OF_USAGE_OPTION)
+        yield ListedLesson(USAGE_OPTION, OF_USAGE_OPTION)
     for model, made in upstream.concessions_at.items():
         for concession, at in made.items():
-            yield Lesson(concession, WORDS[concession], model, at)
+            yield ListedLesson(concession, WORDS[concession], model, at)
 
 
-def _forget(upstream: Upstream, lessons: list[Lesson]) -> None:
+def _forget(upstream: Upstream, lessons: list[ListedLesson]) -> None:
     for lesson in lessons:
         if lesson.concession == USAGE_OPTION:
             upstream.takes_usage_option = True

@@ -210,3 +210,18 @@ async def test_a_parameter_of_ones_own_is_named_safely(tab: Tab, upstream: FakeU
     assert "<b>" not in ending
     await retry_without(tab, ending)
     assert list_parameters(upstream)[1] == {"min_p": 0}
+
+
+@pytest.mark.parametrize("own", [-1, None])
+async def test_a_field_that_an_administrator_sets_is_not_sent_for_ever(
+    tab: Tab, upstream: FakeUpstream, saved_upstream: Upstream, own: int | None
+) -> None:
+    saved_upstream.parameters = {"max_tokens": own}
+    await saved_upstream.asave()
+    for _ in range(3):
+        refuse(upstream, NO_MAX_TOKENS)
+    reply = await tab.ask()
+    await tab.until_ended()
+    assert len(upstream.chat_requests) == 2
+    message = await load_saved_reply(reply)
+    assert message.ending == "failed"

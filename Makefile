@@ -59,8 +59,7 @@ check: $(VENV)/dev
 	$(BIN)/lint-imports
 	$(BIN)/deptry . --extend-exclude bench
 	$(BIN)/deptry . --exclude '\.venv' --ignore DEP002,DEP004
-	$(BIN)/djlint --lint templates --profile jinja --extend-exclude templates/django --quiet
-	$(BIN)/djlint --lint templates/django --profile django --quiet
+	$(BIN)/djlint --lint templates --profile jinja --quiet
 	DEBUG=1 $(BIN)/python manage.py makemigrations --check --dry-run
 	DEBUG=1 DJANGO_SETTINGS_MODULE=chatapp.settings $(BIN)/python -m tests.support.lint_migrations
 	$(BIN)/hadolint deploy/Dockerfile

@@ -91,7 +91,6 @@ PASSWORD_RESET_TIMEOUT = 3 * 86400  # seconds
 
 INSTALLED_APPS = [
     "chatapp",
-    "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.messages",
@@ -124,7 +123,7 @@ MIDDLEWARE = [
 ]
 ROOT_URLCONF = "chatapp.urls"
 ASGI_APPLICATION = "chatapp.asgi.application"
-# The app's templates use Jinja2; the admin's are written for Django's own engine.
+# The app's pages use Jinja2. Django's own engine renders mail, and allauth's messages.
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.jinja2.Jinja2",
@@ -142,14 +141,6 @@ TEMPLATES = [
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [BASE_DIR / "templates" / "django"],
         "APP_DIRS": True,
-        "OPTIONS": {
-            "context_processors": [
-                "django.template.context_processors.request",
-                "django.contrib.auth.context_processors.auth",
-                "django.contrib.messages.context_processors.messages",
-                "chatapp.rendering.fragments.environment.with_brand",
-            ]
-        },
     },
 ]
 

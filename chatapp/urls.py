@@ -1,6 +1,5 @@
 """The URL configuration."""
 
-from django.contrib import admin
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import include, path
 
@@ -35,10 +34,6 @@ urlpatterns = [
     path("review/", include("chatapp.staff.review.urls")),
     path("", include("chatapp.staff.privacy.urls")),
     path("", include("chatapp.staff.branding.urls")),
-    path(
-        "admin/r/<path:rest>", raise_not_found
-    ),  # the admin's "view on site" needs `django.contrib.sites`
-    path("admin/", admin.site.urls),
     path("probe/", include("chatapp.doctor.probe")),
     path("", include("chatapp.server.probes.urls")),
 ]

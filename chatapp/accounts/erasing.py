@@ -11,9 +11,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Self
 
-from django.contrib.admin.models import LogEntry
-from django.contrib.contenttypes.models import ContentType
-from django.db import transaction
+from django.db import connection, transaction
 
 from chatapp.accounts import erasures
 from chatapp.accounts.erasure_report import Report
@@ -39,6 +37,8 @@ from chatapp.realtime.journal import complete_lost_replies
 from chatapp.realtime.worker import schedule_purge
 
 logger = logging.getLogger(__name__)
+
+ADMIN_HISTORY = "django_admin_log"
 
 
 class LastAdministrator(Exception):
@@ -132,10 +132,7 @@ def _forget(person: User, by: User | None, report: Report, is_known: bool) -> se
     stored_user = User.objects.select_for_update().filter(pk=person.pk).first() or person
     refuse_held(person.pk)
     report.sessions += person.devices.all().sign_out()
-    entries = LogEntry.objects.filter(
-        content_type=ContentType.objects.get_for_model(User), object_id=str(person.pk)
-    )
-    entries.update(object_repr=f"Person {person.pk}, erased")
+    _empty_admin_history()
     pk = person.pk
     forget_name(stored_user.username)  # the current name, if it was changed meanwhile
     for invitation in Invitation.objects.open().filter(made_by=person):
@@ -154,6 +151,17 @@ def _forget(person: User, by: User | None, report: Report, is_known: bool) -> se
     report.count_rows_left()
     audit.forget(pk, by, report.detail, name=stored_user.username)
     return files
+
+
+def _empty_admin_history() -> None:
+    """Empty the history of changes under /admin/, which names people and refers to them.
+
+    Versions up to 0.5.0 had these pages. Their processes still write to the table while an upgrade
+    runs, so no migration of this version drops it.
+    """
+    with connection.cursor() as cursor:
+        if ADMIN_HISTORY in connection.introspection.table_names(cursor):
+            cursor.execute(f"DELETE FROM {ADMIN_HISTORY}")  # noqa: S608 - a constant
 
 
 def _load_file_keys(person: User) -> set[int]:

@@ -19,11 +19,26 @@ from chatapp.text.multiline import MultilineField
 PLAIN_LOCAL_PART = re.compile(r"[\w.+'-]+")
 
 
-class UniqueEmail:
-    """Require a unique email address, since people can sign in with it."""
+class UniqueLogin:
+    """Require a unique username and email address, since people can sign in with either."""
 
     instance: User
     cleaned_data: dict[str, Any]
+
+    def clean_username(self) -> str:
+        """Refuse "@" and names that differ only in case, since sign-in ignores case.
+
+        An older username that has an "@" may stay.
+        """
+        username: str = self.cleaned_data["username"]
+        if "@" in username and username != self.instance.username:
+            raise ValidationError(
+                "A username can't contain @, because it could be someone's email address."
+            )
+        others = User.objects.exclude(pk=self.instance.pk)
+        if others.filter(username__iexact=username).exists():
+            raise ValidationError("This username is taken. Choose a different one.")
+        return username
 
     def clean_email(self) -> str:
         email: str = self.cleaned_data["email"]
@@ -71,7 +86,7 @@ class SetupForm(FirstPasswordForm):
         return user
 
 
-class AcceptForm(UniqueEmail, FirstPasswordForm):
+class AcceptForm(UniqueLogin, FirstPasswordForm):
     """Create an invited person's account; an emailed invitation fixes its address."""
 
     def __init__(self, *arguments: Any, address: str, **options: Any) -> None:
@@ -79,17 +94,6 @@ class AcceptForm(UniqueEmail, FirstPasswordForm):
         if address:
             del self.fields["email"]
             self.instance.email = address
-
-    def clean_username(self) -> str:
-        """Refuse "@" and names that differ only in case, since sign-in ignores case."""
-        username: str = self.cleaned_data["username"]
-        if "@" in username:
-            raise ValidationError(
-                "A username can't contain @, because it could be someone's email address."
-            )
-        if User.objects.filter(username__iexact=username).exists():
-            raise ValidationError("This username is taken. Choose a different one.")
-        return username
 
 
 class AddressForm(forms.Form):

@@ -77,7 +77,7 @@ def lacks_second_factor(user: Any) -> bool:
 
 
 def _must_have_factor(user: User) -> bool:
-    return (user.is_staff or user.reviews) and Installation.load().staff_second_factor
+    return (user.administers or user.reviews) and Installation.load().staff_second_factor
 
 
 def remove_second_factors(person: User) -> bool:

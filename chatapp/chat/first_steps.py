@@ -10,12 +10,11 @@ def first_steps(person: User, upstreams: Iterable[Upstream]) -> list[str]:
 
     `upstreams` are the enabled ones.
     """
-    if not person.is_staff:  # saves two statements that look up rights they don't have
+    if not person.administers:
         return []
     steps = []
-    has_gateway = any(not upstream.is_demo for upstream in upstreams)
-    if not has_gateway and person.administers:
+    if all(upstream.is_demo for upstream in upstreams):
         steps.append("gateway")
-    if person.administers and User.is_only_one():
+    if User.is_only_one():
         steps.append("people")
     return steps

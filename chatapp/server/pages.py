@@ -33,12 +33,8 @@ PAGES_EACH = 2  # of one person
 PROBES, PROBE_THREADS = ("healthz", "readyz", "metrics"), 4
 # These wait for upstreams that list models slowly; other pages must not wait behind them.
 WAITING, WAITING_THREADS = ("models", "upstreams", "upstream-offer", "test-upstream"), 2
-# These query an upstream or tool server for up to a minute.
-INQUIRIES = (
-    *("admin:chatapp_upstream_check", "admin:chatapp_toolserver_tools"),
-    "tools-of-server",
-)
-INQUIRY_THREADS = 2
+# This queries a tool server for up to a minute.
+INQUIRIES, INQUIRY_THREADS = ("tools-of-server",), 2
 # Scripts may send many requests at once; pages must not wait behind them.
 API, API_THREADS = ("api-models", "api-chat-completions"), 2
 

@@ -173,7 +173,7 @@ def _build_tools(server: ToolServer, listing: Listing) -> list[Tool]:
 async def list_server_tools(server: ToolServer) -> tuple[list[Tool], str]:
     """List a server's tools over a new connection; return them, and a problem or "".
 
-    For the admin, which may run on another event loop than the chat.
+    For the pages of staff, which may run on another event loop than the chat.
     """
     if server.secret_problem:
         return [], server.secret_problem

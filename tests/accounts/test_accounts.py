@@ -30,7 +30,7 @@ def test_the_setup_link_makes_the_first_administrator(stranger: Client) -> None:
     assert stranger.session["_auth_user_id"] == str(ada.pk)
 
 
-@pytest.mark.parametrize("path", ["/", "/admin/", "/accounts/login/"])
+@pytest.mark.parametrize("path", ["/", "/people/", "/accounts/login/"])
 def test_before_setup_each_page_says_where_the_setup_link_is(stranger: Client, path: str) -> None:
     page = stranger.get(path, follow=True).text
     assert "in its terminal or log" in page

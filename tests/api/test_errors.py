@@ -37,7 +37,6 @@ def error_in(response: httpx.Response) -> dict[str, Any]:
         ("GET", CHAT, 405, "method_not_allowed"),
         ("PUT", CHAT, 405, "method_not_allowed"),
         ("POST", "/api/v1/models", 405, "method_not_allowed"),
-        ("GET", "/api/v1/models?x__regex=(", 400, "bad_request"),
         ("GET", "/api/v1/models", 401, "missing_api_key"),
         ("GET", "/api/v1/models?api_key=x", 400, "token_in_address"),
     ],

@@ -328,7 +328,7 @@ def test_a_project_and_its_settings(hello: Tab) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("path", ["/", "/admin/chatapp/user/"])
+@pytest.mark.parametrize("path", ["/", "/people/"])
 def test_a_rotated_phone_shows_a_rotated_page(
     chromium: Browser, site: Site, server: Server, path: str
 ) -> None:
@@ -350,17 +350,16 @@ def test_the_sidebar_on_a_phone(sit_down: SitDown, site: Site) -> None:
 
 # ---- administration
 
-ADMIN = {
-    "index": "/admin/",
-    "people": "/admin/chatapp/user/",
-    "a new person": "/admin/chatapp/user/add/",
-    "a person": "/admin/chatapp/user/1/change/",
-    "deleting a person": "/admin/chatapp/user/2/delete/",
-    "upstreams": "/admin/chatapp/upstream/",
-    "a new group": "/admin/auth/group/add/",
-    "a new upstream": "/admin/chatapp/upstream/add/",
-    "an upstream": "/admin/chatapp/upstream/1/change/",
-    "a new tool server": "/admin/chatapp/toolserver/add/",
+STAFF_PAGES = {
+    "people": "/people/",
+    "a person": "/people/1/",
+    "deleting a person": "/people/2/delete/",
+    "invitations": "/people/invitations/",
+    "groups": "/people/groups/",
+    "upstreams": "/settings/models/",
+    "a new upstream": "/settings/models/new/",
+    "an upstream": "/settings/models/1/",
+    "a new tool server": "/settings/tools/new/",
     "the settings": "/settings/",
 }
 
@@ -393,25 +392,26 @@ def test_a_legal_hold_and_an_erasure(olive: Page, site: Site, server: Server) ->
     expect_accessible(olive)
 
 
-@pytest.mark.parametrize("name", sample_params(ADMIN))
-def test_admin_pages(olive: Page, server: Server, name: str) -> None:
-    olive.goto(server.url + ADMIN[name])
+@pytest.mark.parametrize("name", sample_params(STAFF_PAGES))
+def test_staff_pages(olive: Page, server: Server, name: str) -> None:
+    olive.goto(server.url + STAFF_PAGES[name])
     expect_accessible(olive)
 
 
 @pytest.mark.thorough
-def test_errors_of_the_admin(olive: Page, server: Server) -> None:
-    olive.goto(f"{server.url}/admin/chatapp/upstream/add/")
-    olive.get_by_role("button", name="Save", exact=True).click()
-    expect(olive.locator(".errornote")).to_be_visible()
+def test_errors_of_a_staff_page(olive: Page, server: Server) -> None:
+    olive.goto(f"{server.url}/settings/tools/new/")
+    olive.get_by_label("Name").fill("wiki")
+    olive.get_by_role("button", name="Connect").click()
+    expect(olive.get_by_role("alert")).to_be_visible()
     expect_accessible(olive)
 
 
 @pytest.mark.thorough
-def test_the_check_of_an_upstream(olive: Page, server: Server) -> None:
-    olive.goto(f"{server.url}/admin/chatapp/upstream/1/change/")
-    olive.get_by_role("button", name=re.compile("Check")).click()
-    expect(olive.get_by_role("heading", name="Check of Default")).to_be_visible()
+def test_the_test_of_an_upstream(olive: Page, server: Server) -> None:
+    olive.goto(f"{server.url}/settings/models/1/test/")
+    olive.get_by_role("button", name=re.compile("test", re.I)).click()
+    expect(olive.get_by_text(re.compile("serve the app"))).to_be_visible()
     expect_accessible(olive)
 
 

@@ -22,7 +22,7 @@ DAY = (
     "olga added the limit 100,000 tokens a month for the group Writers",
     "olga changed the role of olga",
 )
-STAFF = ("people", "people/groups", "usage", "limits", "policy", "retention", "audit", "admin")
+STAFF = ("people", "people/groups", "usage", "limits", "policy", "retention", "audit", "settings")
 
 
 def test_from_the_setup_link_to_a_log_of_the_day(sit_down: SitDown, site: Site) -> None:

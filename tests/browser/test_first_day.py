@@ -66,14 +66,3 @@ def test_deeply_nested_text_is_readable_on_a_phone(
     assert box
     assert box["width"] >= 50
     assert box["x"] + box["width"] <= 390
-
-
-@pytest.mark.thorough
-def test_admin_pages_have_the_apps_icon_and_no_console_errors(
-    site: Site, sit_down: SitDown
-) -> None:
-    desk = sit_down(site.olive)
-    page = desk.context.new_page()
-    for path in ("", "chatapp/user/", "chatapp/upstream/"):
-        page.goto(f"{desk.url}/admin/{path}")
-        expect(page.locator('link[rel="icon"]')).to_have_count(1)

@@ -172,12 +172,6 @@ def test_a_conversation_and_its_tool_calls_fit(phone: Tab, gateway: FakeUpstream
     expect_to_fit(page)
 
 
-ADMINISTRATION = (
-    *("user/", "user/{user}/change/", "user/{user}/delete/", "user/{user}/password/"),
-    *("user/{user}/history/", "upstream/", "upstream/{upstream}/change/"),
-    *("upstream/{upstream}/delete/", "upstream/{upstream}/history/", "toolserver/"),
-    *("toolserver/1/change/", "suggestion/", "suggestion/1/change/", "suggestion/1/delete/"),
-)  # fmt: skip
 NAMED = ("user", "upstream", "group", "limit", "conversation")
 KEYS = """
 from chatapp.models import Conversation, Limit, Upstream, User
@@ -187,23 +181,15 @@ print(User.objects.get(username="W" * 150).pk, Upstream.objects.get(name="W" * 1
 """
 
 
-def test_the_admin_fits(sit_down: SitDown, named_server: tuple[Server, Person], site: Site) -> None:
+def test_the_tools_of_a_server_fit(
+    sit_down: SitDown, named_server: tuple[Server, Person], site: Site
+) -> None:
     server, _person = named_server
-    keys = dict(zip(NAMED, server.run(KEYS).split(), strict=True))
     desk = sit_down(site.olive, url=server.url, phone={"width": 390, "height": 844})
-    page = open_confirmed(desk.context.new_page(), f"{server.url}/limits/new/")
-    wider = {}
-    administration = (f"/admin/chatapp/{path}" for path in ADMINISTRATION)
-    for path in (*administration, "/review/{conversation}/"):
-        path = path.format(**keys)
-        page.goto(f"{server.url}{path}")
-        if overflow := page.evaluate(WIDER):
-            wider[path] = overflow[:6]
-    page.goto(f"{server.url}/admin/chatapp/toolserver/1/change/")
-    page.get_by_role("button", name="tools").click()
-    expect(page.get_by_text("Offering them adds")).to_be_visible()
+    page = open_confirmed(desk.context.new_page(), f"{server.url}/settings/tools/1/")
+    page.get_by_role("button", name="List its tools").click()
+    expect(page.get_by_text("Offering these tools adds")).to_be_visible()
     expect_to_fit(page)
-    assert wider == {}
 
 
 WIDEST_TABLE = 1500  # px, of all its columns; a wider table scrolls by itself
@@ -213,8 +199,9 @@ ROOMS = (
     *("people/given/upstream/{upstream}/", "people/?group={group}", "settings/models/{upstream}/"),
     *("limits/", "limits/new/", "limits/{limit}/", "limits/me/", "usage/?by=group"),
     *("review/", "review/?group={group}", "review/labels/", "audit/", "privacy/"),
-    *("admin/auth/group/", "admin/auth/group/{group}/change/", "admin/chatapp/user/"),
-    *("admin/auth/group/{group}/delete/", "admin/chatapp/user/{user}/change/"),
+    *("settings/", "settings/models/", "settings/models/{upstream}/address/"),
+    *("settings/models/{upstream}/delete/", "settings/tools/", "settings/tools/1/"),
+    "review/{conversation}/",
 )
 
 

@@ -161,19 +161,6 @@ def test_content_that_is_cut_off_shows_that_it_scrolls(tab: Tab, upstream: FakeU
 
 
 @pytest.mark.thorough
-def test_the_admin_fits_a_phone(sit_down: SitDown, site: Site) -> None:
-    desk = sit_down(site.olive, phone={"width": 390, "height": 844})
-    page = desk.context.new_page()
-    wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-    pages = ("", "user/", "user/add/", "user/1/change/", "upstream/", "upstream/1/change/",
-             "upstream/add/", "toolserver/add/")  # fmt: skip
-    for path in pages:
-        page.goto(f"{desk.url}/admin/{'chatapp/' if path else ''}{path}")
-        expect(page.get_by_role("link", name="Back to the chat")).to_be_visible()
-        assert page.evaluate(wider) == 0, path
-
-
-@pytest.mark.thorough
 def test_an_upstream_failure_shows_no_errno(sit_down: SitDown, site: Site, desk: Desk) -> None:
     with site.server(OPENAI_BASE_URL="http://127.0.0.1:1/v1") as server:
         tab = sit_down(site.person(), url=server.url).open()

@@ -117,19 +117,6 @@ def test_a_theme_is_kept_and_applied_before_the_first_paint(desk: Desk, tab: Tab
 
 
 @pytest.mark.thorough
-def test_the_admin_follows_the_theme_of_the_chat(sit_down: SitDown, site: Site) -> None:
-    olives = sit_down(site.olive)
-    tab = olives.open()
-    choose(tab, "Theme", "Dark")
-    ground = "getComputedStyle(document.body).backgroundColor"
-    tab.page.wait_for_function(f"() => {SCHEME} === 'dark'")
-    dark = tab.page.evaluate(ground)
-    tab.page.goto(f"{olives.url}/admin/")
-    assert tab.page.evaluate(ground) == dark
-    expect(tab.page.locator("#site-name")).to_have_text(re.compile(r"chatapp\s+Administration"))
-
-
-@pytest.mark.thorough
 def test_text_size_can_be_chosen(tab: Tab) -> None:
     size = "parseFloat(getComputedStyle(document.body).fontSize)"
     assert tab.page.evaluate(size) == 16

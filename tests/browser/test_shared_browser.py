@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import Desk, SitDown, Tab
 from tests.browser.test_chat_settings import open_panel
 from tests.support.fake_upstream import FakeUpstream
-from tests.support.live import PASSWORD, Person, Site
+from tests.support.live import PASSWORD, Person
 from tests.support.profile import sample_params
 
 SECRET = "what Alice has not sent yet"
@@ -73,19 +73,6 @@ def test_signing_out_removes_drafts(
 
 
 @pytest.mark.thorough
-def test_signing_out_in_the_admin_removes_drafts(browser: Desk, site: Site) -> None:
-    browser.expect_error("404")  # the admin has no icon of its own
-    tab = sign_in(browser, site.olive)
-    tab.message.fill(SECRET)
-    assert SECRET in tab.page.evaluate(STORED)
-    tab.page.goto(f"{browser.url}/admin/")
-    tab.page.get_by_role("button", name="Sign out").click()
-    expect(tab.page.get_by_role("link", name="Sign in again")).to_be_visible()
-    tab.page.wait_for_load_state()  # the script that removes them runs after the text appears
-    assert SECRET not in tab.page.evaluate(STORED)
-
-
-@pytest.mark.thorough
 def test_the_next_person_finds_nothing_after_a_session_just_ended(
     browser: Desk, alices: Tab, bob: Person
 ) -> None:
@@ -135,15 +122,6 @@ def test_signing_out_leaves_no_conversation_in_another_tab(browser: Desk, alices
     expect(others[0].page.get_by_text("A conversation of Alice's")).to_have_count(0)
     others[1].page.get_by_role("link", name="Sign in").click()
     expect(others[1].page.get_by_role("heading", name="Sign in")).to_be_visible()
-
-
-@pytest.mark.thorough
-def test_signing_out_in_the_admin_leaves_none_either(browser: Desk, site: Site) -> None:
-    browser.expect_error("404")  # the admin has no icon of its own
-    tab, beside = sign_in(browser, site.olive), browser.open()
-    tab.page.goto(f"{browser.url}/admin/")
-    tab.page.get_by_role("button", name="Sign out").click()
-    expect(beside.page.get_by_role("heading", name="You are signed out")).to_be_visible()
 
 
 @pytest.mark.thorough

@@ -166,7 +166,7 @@ async def test_the_upstreams_models_can_be_chosen(
 async def test_without_an_upstream_the_page_says_what_to_do(alices: AsyncClient) -> None:
     page = (await alices.get("/")).content.decode()
     assert "No model is connected. Ask an administrator to connect one." in page
-    assert "/admin/" not in page
+    assert "/settings/models/" not in page
     assert '<option value="" selected>No model</option>' in page
 
 

@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -43,11 +44,21 @@ def _count_until_idle() -> Counter[str]:
     while not is_idle:
         time.sleep(LOOK_SECONDS)
         before, entries = entries, _entries()
-        is_idle = _total(entries) - _total(before) < IDLE_CALLS
+        is_idle = _total(entries) - _total(before) < IDLE_CALLS and _is_everyone_waiting()
     calls: Counter[str] = Counter()
     for entry in entries:
         calls[_name_function(entry.code)] += entry.callcount
     return calls
+
+
+def _is_everyone_waiting() -> bool:
+    """Whether no other thread could run: on a busy machine, some may only wait for a processor."""
+    states = []
+    for task in Path("/proc/self/task").iterdir():
+        if int(task.name) != threading.get_native_id():
+            with suppress(FileNotFoundError, ProcessLookupError):  # the thread has just ended
+                states.append((task / "stat").read_text().rpartition(")")[2].split()[0])
+    return not {"R", "D"} & set(states)
 
 
 def _entries() -> list[Any]:

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from django import forms
-from django.contrib.admin import ModelAdmin
 from django.contrib.auth.models import Group
 from django.db import IntegrityError, connection
 from django.test import Client
@@ -16,6 +15,7 @@ from chatapp.staff.people.forms import GroupForm, InvitationForm
 from chatapp.staff.people.log import record
 from chatapp.staff.review.labels import LabelForm
 from chatapp.staff.review.rule_forms import RuleForm
+from chatapp.staff.tool_servers.forms import ServerForm
 from tests.staff.review.test_rules import WORDS, read_seal
 
 pytestmark = pytest.mark.django_db
@@ -103,29 +103,16 @@ def test_saving_a_persons_groups_is_retried_if_one_was_just_deleted(
     assert AuditEvent.objects.filter(action="person.changed").count() == 1
 
 
-def test_the_admin_refuses_a_name_that_was_just_taken(
-    olives: Client, monkeypatch: pytest.MonkeyPatch
+def test_a_tool_servers_name_that_was_just_taken_is_refused(
+    olives: Client, meanwhile: Meanwhile
 ) -> None:
-    change = ModelAdmin.changeform_view
-    pending = [lambda: ToolServer.objects.create(name="wiki", url="https://wiki.test/mcp")]
-
-    def fail_once(admin: Any, *args: Any) -> Any:
-        if pending:
-            pending.pop()()
-            raise IntegrityError
-        return change(admin, *args)
-
-    monkeypatch.setattr(ModelAdmin, "changeform_view", fail_once)
-    fields = {
-        "name": "wiki",
-        "transport": "http",
-        "url": "https://wiki.test/mcp",
-        "timeout_seconds": "30",
-        "result_limit_kb": "100",
-    }
-    page = olives.post("/admin/chatapp/toolserver/add/", fields).text
+    taken = {"name": "wiki", "url": "https://wiki.test/mcp"}
+    meanwhile(ServerForm, lambda: ToolServer.objects.create(**taken))
+    numbers = {"timeout_seconds": "30", "result_limit_kb": "100"}
+    page = olives.post("/settings/tools/new/", taken | numbers | {"transport": "http"}).text
     assert "Tool server with this Name already exists." in page
     assert ToolServer.objects.count() == 1
+    assert not AuditEvent.objects.filter(action="toolserver.added").exists()
 
 
 def test_a_view_that_fails_twice_raises() -> None:

@@ -411,7 +411,7 @@ def test_the_printed_link_creates_the_first_administrator_once(new: Server) -> N
         )
         assert (response.status_code, response.headers["location"]) == (302, "/")
         assert client.get("/").status_code == 200
-        assert client.get("/admin/").status_code == 200
+        assert client.get("/people/").status_code == 200
         again = client.get(link.path)
         assert (again.status_code, again.headers["location"]) == (302, "/")
         with new.visit() as stranger:
@@ -444,7 +444,7 @@ def test_createsuperuser_creates_an_administrator_without_the_link(
             "csrfmiddlewaretoken": client.cookies["csrftoken"],
         }
         client.post("/accounts/login/", data=fields, headers={"referer": server.url})
-        assert client.get("/admin/").status_code == 200
+        assert client.get("/people/").status_code == 200
 
 
 @pytest.mark.thorough
@@ -593,7 +593,7 @@ async def test_the_api_key_stays_out_of_pages_frames_and_the_log(
         client.get("/accounts/reauthenticate/")
         fields = {"password": PASSWORD, "csrfmiddlewaretoken": client.cookies["csrftoken"]}
         client.post("/accounts/reauthenticate/", data=fields, headers={"referer": patient.url})
-        for path in ("/admin/chatapp/upstream/", "/admin/chatapp/upstream/1/change/"):
+        for path in ("/settings/models/", "/settings/models/1/"):
             page = client.get(path)
             assert page.status_code == 200
             assert KEY not in page.text

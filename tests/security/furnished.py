@@ -5,9 +5,7 @@ from datetime import timedelta
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from allauth.socialaccount.models import SocialAccount
-from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.models import Group
-from django.contrib.contenttypes.models import ContentType
 from django.db import transaction
 from django.utils import timezone
 
@@ -46,12 +44,6 @@ def furnish(house: House) -> None:
     EmailAddress.objects.create(user=alice, email="alice@example.org")
     SocialAccount.objects.create(user=alice, provider="oidc", uid="1")
     Authenticator.objects.create(user=alice, type=Authenticator.Type.TOTP, data={})
-    LogEntry.objects.create(
-        user=olive,
-        content_type=ContentType.objects.get_for_model(User),
-        object_id=str(alice.pk),
-        action_flag=CHANGE,
-    )
     LegalHold.begin(alice, house.conversation.pk, "A matter", olive)
     document = StoredFile.objects.get(content__kind="document")
     files = FileSet.store([PresetFile(name="f", size=9, tokens=1, file=document)])

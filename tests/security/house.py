@@ -200,10 +200,10 @@ def furnish(alice: User) -> House:
     )
     Installation.objects.create(pk=1, accent="#7a1fa2", who_uses_api="everyone")
     Logo.objects.create(media_type="image/webp", data=b"RIFF")
-    User.objects.create_user("stan", password=PASSWORD, is_staff=True)
+    stan = User.objects.create_user("stan", password=PASSWORD, is_staff=True)
+    stan.user_permissions.set(Permission.objects.all())  # which give no right here
     User.objects.create_superuser("adam", password=PASSWORD, reviews=False)
-    rita = User.objects.create_user("rita", password=PASSWORD, is_staff=True, reviews=True)
-    rita.user_permissions.set(Permission.objects.filter(codename__startswith="view_"))
+    User.objects.create_user("rita", password=PASSWORD, is_staff=True, reviews=True)
     clients = {"nobody": Client()} | {name: signed_in(name) for name in CAST[1:]}
     for name in FORMER:
         User.objects.create_superuser(name, password=PASSWORD)
@@ -357,8 +357,4 @@ async def _join(parts: AsyncIterable[bytes]) -> bytes:
 
 def verdict(response: HttpResponseBase) -> str:
     goes_to = response.headers.get("location", "")
-    return (
-        "in"
-        if goes_to.startswith(("/accounts/login/", "/admin/login/"))
-        else str(response.status_code)
-    )
+    return "in" if goes_to.startswith("/accounts/login/") else str(response.status_code)

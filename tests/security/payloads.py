@@ -1,8 +1,8 @@
 """Payloads like those of the well-known collections, generated: seeds, in contexts, in encodings.
 
 Each tries to run something (it would set `window.__pwned`, open a dialog or send a request to
-evil.test or the admin), to pass for a part of the page, or to leave the element that shows it.
-Every payload contains `MARK`, so that a test can find where its text went.
+evil.test or a page of staff), to pass for a part of the page, or to leave the element that shows
+it. Every payload contains `MARK`, so that a test can find where its text went.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ from urllib.parse import quote
 MARK = "zq7"
 RUN = f"window.__pwned='{MARK}'"
 EVIL = f"http://evil.test/{MARK}"
-TOOL_SERVER = "/admin/chatapp/toolserver/add/"
+TOOL_SERVER = "/settings/tools/new/"
 
 # fmt: off
 ELEMENTS = [
@@ -92,12 +92,12 @@ SCHEMES = [
     "data:image/svg+xml,<svg onload={run}>", "vbscript:{run}", "livescript:{run}", "mocha:{run}",
     "file:///{mark}", "blob:{evil}", "filesystem:{evil}", "view-source:{evil}",
     "feed:javascript:{run}", "jar:{evil}!/", "//evil.test/{mark}", "\\\\evil.test\\{mark}",
-    "/admin/{mark}", "?{mark}", "#{mark}", "http:{mark}", "https:/{mark}",
+    "/people/{mark}", "?{mark}", "#{mark}", "http:{mark}", "https:/{mark}",
     "http://evil.test\\@{mark}", "mailto:{mark}?body=<script>", "tel:{mark}", "x-{mark}:y",
     "ftp://evil.test/{mark}",
 ]
 ACTING = [
-    'hx-get="/admin/?{mark}"', 'hx-post="{tool}"', 'hx-put="{tool}"', 'hx-delete="{tool}"',
+    'hx-get="/people/?{mark}"', 'hx-post="{tool}"', 'hx-put="{tool}"', 'hx-delete="{tool}"',
     'hx-patch="{tool}"', 'hx-action="{tool}"', 'hx-query="{tool}"', 'data-hx-post="{tool}"',
     "hx-ws:send", 'hx-ws:connect="/ws/?{mark}"', "ws-send", 'ws-connect="/ws/?{mark}"',
     'hx-on:click="{run}"', 'hx-on="load -> {run}"', 'hx-on::load="{run}"',

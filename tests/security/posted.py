@@ -58,7 +58,6 @@ from tests.support.stored import build_reply, end
 
 NEW = "four wild geese at dawn"
 NEW_TWICE = {"password1": NEW, "password2": NEW}
-DELETION = {"post": "yes"}
 LIMIT = {"amount": "5", "measure": "tokens", "period": "month", "whose": "all"}
 RULE = {"name": "All", "applies_to": "both", "kind": "words", "words": "alicepromptcanary"}
 UPSTREAM = {
@@ -139,7 +138,7 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
     "people/groups/<int:pk>/": {"name": "new"},
     "people/groups/<int:pk>/member/": {"person": "bob"},
     "people/given/<slug:kind>/<int:pk>/": {"to": "groups", "groups": "{group}"},
-    "people/<int:pk>/name/": {"first_name": "Alice"},
+    "people/<int:pk>/name/": {"username": "alice", "first_name": "Alice"},
     "people/<int:pk>/roles/": {"administers": "on"},
     "people/<int:pk>/groups/": {"groups": "{group}"},
     "people/<int:pk>/revoke-token/": {"token": "{access_token}"},
@@ -182,22 +181,6 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
     "review/rules/<int:pk>/": RULE,
     "review/rules/<int:pk>/switch/": {"off": ""},
     "review/labels/": {"name": "new"},
-    "admin/auth/group/add/": {"name": "new"},
-    "admin/auth/group/<path:object_id>/change/": {"name": "new"},
-    "admin/chatapp/user/add/": {"username": "eve", **NEW_TWICE},
-    "admin/chatapp/user/<path:object_id>/change/": {
-        **{"username": "alice", "first_name": "Alice", "is_active": "on"},
-    },
-    "admin/chatapp/user/<path:object_id>/change/#roles": {
-        **{"username": "alice", "is_staff": "on", "is_active": "on"},
-    },
-    "admin/chatapp/user/<id>/password/": NEW_TWICE,
-    "admin/chatapp/upstream/add/": UPSTREAM,
-    "admin/chatapp/upstream/<path:object_id>/change/": UPSTREAM,
-    "admin/chatapp/toolserver/add/": TOOL_SERVER,
-    "admin/chatapp/toolserver/<path:object_id>/change/": TOOL_SERVER,
-    "admin/chatapp/suggestion/add/": {"text": "New", "position": "1"},
-    "admin/chatapp/suggestion/<path:object_id>/change/": {"text": "New", "position": "1"},
 }
 
 
@@ -362,10 +345,4 @@ def build_fields(action: str, house: House) -> dict[str, str]:
         needed(house)
     ids = {**house.objects, "conversation": house.conversation.pk, "reply": house.reply.pk}
     sent: Mapping[str, str] = FIELDS.get(action, {})
-    if action.endswith("/#delete"):  # a bulk deletion in a list of the Django admin
-        [model] = [name for name in house.objects if f"/{name}/" in action]
-        selected = str(house.objects[model])
-        sent = {**DELETION, "action": "delete_selected", "_selected_action": selected}
-    elif action.endswith("delete/"):
-        sent = DELETION
     return {name: value.format(**ids) for name, value in sent.items()}

@@ -41,28 +41,21 @@ READINGS = (
 ANYBODY = "200 200 200 200 200 200 200"
 MEMBERS = "in  200 200 200 200 200 200"
 OWNER = "  in  200 404 404 404 404 404"
-STAFF = "  in  in  in  200 200 200 200"
-VIEWERS = "in  in  in  403 200 200 200"
 REVIEWERS = "in in in 403 200 200 403"
 READABLE = "in 200 404 404 200 200 404"  # by reviewers who have opened the chat
-ROOT = "   in  in  in  403 403 200 200"
 STAFFS_ROOM = "in 403 403 403 403 200 200"
 REVIEWERS_ROOM = "in 403 403 403 200 200 403"
-NO_ONE = " in  in  in  403 403 403 403"
 NO_FACTOR = "in 302 302 302 302 302 302"  # so they are asked for their password
 NO_KEY = "in 404 404 404 404 404 404"
 NO_WAY = "403 403 403 403 403 403 403"
 OVER = "410 410 410 410 410 410 410"
 NO_TOKEN = "401 401 401 401 401 401 401"  # a session is no use there
 NOT_THERE = "404 404 404 404 404 404 404"
-NOT_IN_ADMIN = "in in in 404 404 404 404"
 READER = " in  200 404 404 404 404 404"  # the house's link is for nobody but its owner
 UNDER_LINK = "404 200 404 404 404 404 404"
 POSTED = " 405 405 405 405 405 405 405"
 REVIEWS = ("open", "reveal", "claim", "release", "verdict", "labels", "notes")
-POSTED_IN_ADMIN = "in in in 405 405 405 405"
 ELSEWHERE = "302 302 302 302 302 302 302"
-ELSEWHERE_IN_ADMIN = "in in in 302 302 302 302"
 NEWCOMERS = "200 302 302 302 302 302 302"
 
 PROJECT_CHAT = (  # what members read; one's own chats are not among them
@@ -257,20 +250,6 @@ TABLE = {
     "people/<int:pk>/": STAFFS_ROOM,
     "people/<int:pk>/delete/": STAFFS_ROOM,
     "people/<int:pk>/<slug:what>/": POSTED,
-    "admin/": STAFF,
-    "admin/login/": "in 403 403 302 302 302 302",
-    "admin/logout/": "302 302 302 405 405 405 405",
-    "admin/password_change/": "in in in 302 302 302 302",
-    "admin/password_change/done/": STAFF,
-    "admin/autocomplete/": NO_ONE,
-    "admin/jsi18n/": STAFF,
-    "admin/r/<path:rest>": NOT_THERE,
-    "admin/r/<path:content_type_id>/<path:object_id>/": NOT_THERE,  # shadowed by the route above
-    "admin/chatapp/user/<id>/password/": ROOT,
-    "admin/chatapp/upstream/<path:object_id>/check/": POSTED_IN_ADMIN,
-    "admin/chatapp/toolserver/<path:object_id>/tools/": POSTED_IN_ADMIN,
-    "admin/^(?P<app_label>chatapp|auth)/$": "in in in 404 200 200 200",
-    "admin/(?P<url>.*)$": NOT_IN_ADMIN,
     "probe/seen": NOT_THERE,
     "probe/trickle": NOT_THERE,
     "probe/body": POSTED,
@@ -278,18 +257,6 @@ TABLE = {
     "readyz": ANYBODY,
     "metrics": NOT_THERE,
 }
-for model in (
-    "auth/group",
-    *(f"chatapp/{model_name}" for model_name in ("user", "upstream", "toolserver", "suggestion")),
-):
-    TABLE |= {
-        f"admin/{model}/": VIEWERS,
-        f"admin/{model}/add/": ROOT,
-        f"admin/{model}/<path:object_id>/history/": VIEWERS,
-        f"admin/{model}/<path:object_id>/delete/": ROOT,
-        f"admin/{model}/<path:object_id>/change/": VIEWERS,
-        f"admin/{model}/<path:object_id>/": ELSEWHERE_IN_ADMIN,
-    }
 TABLE |= {
     "review/": REVIEWERS_ROOM,
     "review/export/": REVIEWERS_ROOM,
@@ -314,11 +281,8 @@ TABLE |= {
 }
 TABLE |= {"audit/": STAFFS_ROOM, "audit/actions/": STAFFS_ROOM}
 TABLE |= {"audit/check/": POSTED, "audit/export/": POSTED}
-TABLE |= {}
-TABLE |= {}
 OWN = (
     "accounts/logout/",
-    "admin/logout/",
     "accounts/profile/",
     "accounts/profile/picture/",
     "accounts/devices/",

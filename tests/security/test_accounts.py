@@ -341,4 +341,4 @@ def test_the_first_administrator_need_not_confirm_the_password_after_setup() -> 
     client = Client(headers={"host": "localhost"})
     passwords = {"password1": PASSWORD, "password2": PASSWORD}
     client.post(f"/setup/{setup_token()}/", {"username": "ada", "email": "", **passwords})
-    assert client.get("/admin/chatapp/user/add/").status_code == 200
+    assert client.get("/people/invitations/").status_code == 200

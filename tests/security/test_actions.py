@@ -23,7 +23,6 @@ from chatapp.chat.consumer import TOO_MUCH
 from chatapp.concurrency.token_bucket import TokenBucket
 from chatapp.models import AuditEvent, AuditHead, User
 from chatapp.sessions.rate_limits import allowances
-from chatapp.staff.admin.confirmed import CONFIRMATION_EXPIRED
 from chatapp.staff.people.changes import CHANGES
 from tests.conftest import signed_in
 from tests.security import posted
@@ -36,11 +35,9 @@ pytestmark = pytest.mark.django_db
 ANYBODY = "anybody"
 MEMBER = "everybody with an account, of what is their own"
 OWNER = "whose it is"
-STAFF = "all staff"
 REVIEWER = "reviewers"
 ADMINISTRATOR = "administrators"
 REVIEWING = "administrators who review"
-ADMIN = "superusers, and staff whom the Django admin's own permissions let"
 
 # Why the audit log has no event of it
 HERS = "concerns nobody but its owner"
@@ -128,7 +125,6 @@ ACTIONS = {
     "accounts/login/code/": Gates(ANYBODY, "person.signed_in"),
     "accounts/login/passkey/": Gates(ANYBODY, "person.signed_in"),
     "accounts/logout/": Gates(MEMBER, "person.signed_out"),
-    "admin/logout/": Gates(STAFF, "person.signed_out"),
     # A person's own account
     "accounts/address/<str:token>/": Gates(ANYBODY, "address.confirmed"),
     "accounts/profile/": Gates(MEMBER, "person.changed"),
@@ -237,28 +233,7 @@ ACTIONS = {
     "review/rules/<int:pk>/delete/": Gates(ADMINISTRATOR, "reviewrule.deleted", PASSWORD),
     "review/labels/": Gates(ADMINISTRATOR, "reviewlabel.added", PASSWORD),
     "review/labels/<int:pk>/delete/": Gates(ADMINISTRATOR, "reviewlabel.deleted", PASSWORD),
-    # The Django admin
-    "admin/chatapp/user/<path:object_id>/change/#roles": Gates(ADMIN, "role.changed", PASSWORD),
-    "admin/chatapp/user/<id>/password/": Gates(ADMIN, "password.changed", PASSWORD),
-    "admin/chatapp/upstream/<path:object_id>/check/": Gates(ADMIN, "upstream.checked", PASSWORD),
-    "admin/chatapp/toolserver/<path:object_id>/tools/": Gates(
-        ADMIN, "toolserver.checked", PASSWORD
-    ),
 }
-for model, noun in (
-    ("auth/group", "group"),
-    ("chatapp/user", "person"),
-    ("chatapp/upstream", "upstream"),
-    ("chatapp/toolserver", "toolserver"),
-    ("chatapp/suggestion", "suggestion"),
-):
-    deleted = "person.deleted person.erased" if noun == "person" else f"{noun}.deleted"
-    ACTIONS |= {
-        f"admin/{model}/#delete": Gates(ADMIN, deleted, PASSWORD),
-        f"admin/{model}/add/": Gates(ADMIN, f"{noun}.added", PASSWORD),
-        f"admin/{model}/<path:object_id>/change/": Gates(ADMIN, f"{noun}.changed", PASSWORD),
-        f"admin/{model}/<path:object_id>/delete/": Gates(ADMIN, deleted, PASSWORD),
-    }
 
 ON_A_SOCKET = {
     # `test_socket_access` tries each with another person's conversation.
@@ -287,16 +262,9 @@ TRIED_ELSEWHERE = {
 }
 
 NO_ACTIONS = {
-    # Pages of Django and allauth that treat a POST like a GET
+    # A page of allauth that treats a POST like a GET
     "accounts/second-factor/codes/file/",
-    "admin/",
-    "admin/^(?P<app_label>chatapp|auth)/$",
-    "admin/password_change/",
-    *(f"admin/auth/group/{page}" for page in ("<path:object_id>/", "<path:object_id>/history/")),
     # Addresses without a page
-    "admin/(?P<url>.*)$",
-    "admin/r/<path:rest>",
-    "admin/r/<path:content_type_id>/<path:object_id>/",
     "probe/body",  # only for the doctor
     # Only with a token, see tests/api
     "api/v1/chat/completions",
@@ -304,23 +272,15 @@ NO_ACTIONS = {
     "api/v1/",
     "api/v1",
 }
-for model in ("user", "upstream", "toolserver", "suggestion"):
-    NO_ACTIONS |= {
-        f"admin/chatapp/{model}/<path:object_id>/",
-        f"admin/chatapp/{model}/<path:object_id>/history/",
-    }
-
 WHO = {  # someone who may, and others who may not
     ANYBODY: ("nobody", []),
     MEMBER: ("alice", ["nobody"]),
     OWNER: ("alice", ["bob", "rita", "adam"]),
-    STAFF: ("stan", ["bob"]),
     REVIEWER: ("rita", ["bob", "adam"]),
     ADMINISTRATOR: ("adam", ["bob", "rita"]),
     REVIEWING: ("olive", ["bob", "rita"]),
-    ADMIN: ("adam", ["bob", "rita"]),
 }
-OF_STAFF = (REVIEWER, ADMINISTRATOR, REVIEWING, ADMIN)
+OF_STAFF = (REVIEWER, ADMINISTRATOR, REVIEWING)
 
 
 @dataclass
@@ -383,9 +343,6 @@ def browser(clients: Mapping[str, Client], name: str) -> Client:
 
 
 def is_asked_for_password(answer: HttpResponseBase) -> bool:
-    """Return whether the password is asked for; admin forms ask for it on their own page."""
-    if answer.status_code == HTTPStatus.OK and not answer.streaming:
-        return CONFIRMATION_EXPIRED in answer.content.decode()  # type: ignore[attr-defined]
     return answer.headers.get("location", "").startswith("/accounts/reauthenticate/?next=")
 
 

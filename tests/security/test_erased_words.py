@@ -83,7 +83,6 @@ NOT_THEIRS = {
     "Installation name accent accent_dark logo_version notice": "the house's",
     "Installation signup_domains title_model default_model": "the house's",
     "Invitation token_hash": "a hash",
-    "LogEntry object_id change_message": "an id, and names of fields",
     "Logo data media_type": "the house's",
     "Message usage_so_far": "numbers",
     "MonthlyUsage upstream_name model": "what was used, counted as nobody's",
@@ -251,14 +250,12 @@ class Company:
     def rename(self) -> None:
         words, path = self.words, f"/people/{self.carol.pk}/name/"
         name = {"first_name": words("the first name"), "last_name": words("the last name")}
-        post_and_follow(
-            self.olives, path, **name, email=f"{words('an address between')}@example.org"
-        )
-        post_and_follow(self.olives, path, **name, email=f"{words('the address')}@example.org")
-        admin = f"/admin/chatapp/user/{self.carol.pk}/change/"
-        post_and_follow(self.olives, admin, username=words("the username"), is_active="on", **name)
-        self.carol.refresh_from_db()
-        post_and_follow(self.olives, path, **name, email=f"{words('the address')}@example.org")
+        for username, address in (
+            (self.carol.username, words("an address between")),
+            (words("the username"), words("the address")),
+        ):
+            email = f"{address}@example.org"
+            post_and_follow(self.olives, path, **name, username=username, email=email)
         self.carol.refresh_from_db()
         AccessToken.issue(self.carol, words("the name of a token"), ["chat"], None)
 

@@ -76,25 +76,23 @@ def test_saving_keeps_a_secret_that_an_old_key_may_still_decrypt(
     assert stored_key() == foreign
 
 
-def test_the_admin_reports_it_and_accepts_a_new_key(
-    olives: Client, saved_upstream: Upstream, foreign: str
+def test_the_pages_report_it_and_accept_a_new_key(
+    olives: Client, upstream: FakeUpstream, saved_upstream: Upstream, foreign: str
 ) -> None:
-    listed = olives.get("/admin/chatapp/upstream/").content.decode()
-    assert "can&#x27;t be read: enter it again" in listed
-    path = f"/admin/chatapp/upstream/{saved_upstream.pk}/"
-    page = olives.get(f"{path}change/")
-    form = page.content.decode()
-    assert "The key of Fake can&#x27;t be read" in form
-    assert foreign not in listed + form
-    checked = olives.post(f"{path}check/", follow=True).content.decode()
-    assert "The key of Fake can&#x27;t be read" in checked
-    initial = page.context["adminform"].form.initial
-    fields = {name: value for name, value in initial.items() if value} | {"parameters": "{}"}
+    path = f"/settings/models/{saved_upstream.pk}/"
+    page = olives.get(path).text
+    assert "Can&#39;t be read: enter it again" in page
+    form = olives.get(f"{path}address/").text
+    assert "The stored key can't be read" in form
+    assert foreign not in page + form
+    assert "Its key can't be read" in olives.post(f"{path}test/").text
+    assert upstream.requests == []
+    fields = {"name": "Fake", "base_url": saved_upstream.base_url}
     elsewhere = fields | {"base_url": "http://elsewhere.test/v1"}
-    moved = olives.post(f"{path}change/", elsewhere).content.decode()
+    moved = olives.post(f"{path}address/", elsewhere).text
     assert "The stored key was entered for another server" in moved
     assert stored_key() == foreign
-    answer = olives.post(f"{path}change/", fields | {"new_api_key": "sk-new"})
+    answer = olives.post(f"{path}address/", fields | {"new_api_key": "sk-new"})
     assert answer.status_code == 302
     assert Upstream.objects.get().api_key == "sk-new"
 
@@ -111,8 +109,8 @@ def test_a_tool_server_is_not_contacted_without_its_headers(
     tools, problem = async_to_sync(list_server_tools)(server)
     assert (tools, problem) == ([], server.secret_problem)
     assert async_to_sync(shared_registry().problems)() == [server.secret_problem]
-    listed = olives.get("/admin/chatapp/toolserver/").content.decode()
-    assert "can&#x27;t be read: enter it again" in listed
+    page = olives.get(f"/settings/tools/{server.pk}/").text
+    assert "wiki can&#x27;t be read" in page
     finding = only(tool_servers())
     assert finding.status is Status.FAILED
     assert ciphertext not in finding.finding + finding.remedy

@@ -93,8 +93,8 @@ async def running(
 
 @pytest.fixture(params=["bob", "stan", "rita", "olive", "adam"])
 async def stranger(request: pytest.FixtureRequest, running: Running) -> AsyncIterator[Tab]:
-    """Another person; staff without permissions; staff with all view permissions who review; a
-    superuser who reviews, and one who does not."""
+    """Another person; staff with all of Django's permissions, which give no right here; a reviewer;
+    an administrator who reviews, and one who does not."""
     name = request.param
     async with Tab(await database_sync_to_async(create_client)(name)) as stranger:
         yield stranger
@@ -108,8 +108,8 @@ def create_client(name: str) -> Client:
         reviews=name in ("rita", "olive"),
         is_superuser=name in ("olive", "adam"),
     )
-    if name == "rita":
-        user.user_permissions.set(Permission.objects.filter(codename__startswith="view_"))
+    if name == "stan":
+        user.user_permissions.set(Permission.objects.all())
     return signed_in(user)
 
 

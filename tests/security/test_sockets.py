@@ -520,7 +520,7 @@ async def test_text_that_is_not_utf_8_is_refused_with_a_code(
         ("/", {}),
         ("/ws", {}),
         ("/ws//", {}),
-        ("/admin/", {}),
+        ("/people/", {}),
         ("/ws/probe/", {}),
         ("/ws/", {"origin": None}),
         ("/ws/", {"origin": "null"}),

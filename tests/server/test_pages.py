@@ -8,15 +8,13 @@ from typing import Any
 import pytest
 from asgiref.sync import SyncToAsync
 from asgiref.testing import ApplicationCommunicator
-from django.contrib.admin import site
 from django.core.signals import request_finished, request_started
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
-from django.urls import get_resolver, include, path, reverse
+from django.urls import get_resolver, path
 
 from chatapp.server import pages
 from chatapp.server.pages import Pages
 from chatapp.sessions.session_people import remember_person
-from chatapp.staff.admin.inquiries import InquiringAdmin
 
 Headers = Sequence[tuple[bytes, bytes]]
 
@@ -51,7 +49,7 @@ urlpatterns = [
     path("thread", thread),
     path("waits", waits),
     path("models/", waits, name="models"),
-    path("admin/", include(([path("<int:pk>/", waits, name="chatapp_upstream_check")], "admin"))),
+    path("tools/", waits, name="tools-of-server"),
     path("trickle", trickle),
     path("echo", echo),
     path("healthz", thread, name="healthz"),
@@ -173,7 +171,7 @@ async def test_slow_inquiries_do_not_block_pages(
     application: Pages,
 ) -> None:
     asking = [
-        asyncio.create_task(answer(application, "/admin/7/"))
+        asyncio.create_task(answer(application, "/tools/"))
         for _ in range(2 * max(pages.PAGE_THREADS, pages.INQUIRY_THREADS))
     ]
     for _ in range(pages.INQUIRY_THREADS):
@@ -186,19 +184,8 @@ async def test_slow_inquiries_do_not_block_pages(
     assert {body for _, body in await asyncio.gather(*asking, models)} == {b"done"}
 
 
-def test_every_admin_inquiry_has_threads_of_its_own() -> None:
-    inquiries = {
-        f"admin:{model_admin.opts.app_label}_{model_admin.opts.model_name}_{model_admin.inquiry}"
-        for model_admin in site._registry.values()  # noqa: SLF001 - there is no public list of them
-        if isinstance(model_admin, InquiringAdmin)
-    }
-    assert inquiries == {name for name in pages.INQUIRIES if name.startswith("admin:")}
-
-
 def test_the_views_with_threads_of_their_own_exist() -> None:
-    assert {*pages.PROBES, *pages.WAITING} <= set(get_resolver().reverse_dict)
-    for name in pages.INQUIRIES:
-        assert reverse(name, args=[7])
+    assert {*pages.PROBES, *pages.WAITING, *pages.INQUIRIES} <= set(get_resolver().reverse_dict)
 
 
 async def test_a_client_that_left_before_its_turn_gets_no_response(application: Pages) -> None:

@@ -68,7 +68,6 @@ class Bound:
 USUAL = Bound("")
 UPGRADE = Bound("Nobody works while an installation is upgraded.", 200, 500_000, (FILE,))
 REPAIR = Bound("Administrators run it from the command line.", may=(FILE,))
-ADMIN = Bound("A page of Django's admin, which only administrators have.", 80, 80_000, (HASHING,))
 
 # By module and function.
 BOUNDS = {
@@ -82,7 +81,6 @@ BOUNDS = {
         150_000,
         (FILE,),
     ),
-    "db.retry.retry_on_integrity_error.<locals>.retrying": ADMIN,
     "db.schema_editors.WithoutTriggers.__enter__": UPGRADE,
     "db.triggers.make_triggers": UPGRADE,
     "imports.importer.Importer._write_batch": Bound("It stores up to 200 messages.", 250),
@@ -91,10 +89,6 @@ BOUNDS = {
     "models.search.search_entries._one_process_at_a_time": Bound(
         "On PostgreSQL, only others who index wait for its lock.", 100, 2_000_000
     ),
-    "staff.admin.confirmed.ConfirmedAdmin.delete_view": ADMIN,
-    "staff.admin.people.PersonAdmin.user_change_password": ADMIN,
-    "staff.admin.recorded.RecordedAdmin.response_action": ADMIN,
-    "staff.admin.site.require_second_factor.<locals>.guard_view": ADMIN,
     "staff.review.pages._plan_for_few_rows": Bound(
         "It reads, on PostgreSQL only, and nobody waits for that.", 150, 300_000
     ),

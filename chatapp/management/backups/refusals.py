@@ -16,6 +16,13 @@ ENGINES = {
     "postgresql": ("PostgreSQL", "Set DATABASE_URL to an empty PostgreSQL database"),
 }
 
+# Of Django's admin, which versions up to 0.5.0 had. Databases made by them still record these.
+FORMER_MIGRATIONS = {
+    "admin.0001_initial",
+    "admin.0002_logentry_remove_auto_add",
+    "admin.0003_logentry_add_action_flag_choices",
+}
+
 
 def refuse_incompatible(archive: Archive) -> None:
     """Raise `CommandError` if this installation couldn't use what is in the archive."""
@@ -26,7 +33,7 @@ def refuse_incompatible(archive: Archive) -> None:
             f"This backup is from {theirs}, but this installation uses {connection.display_name}. "
             f"{remedy}, and restore again."
         )
-    if unknown := sorted(set(manifest.migrations) - list_migrations()):
+    if unknown := sorted(set(manifest.migrations) - list_migrations() - FORMER_MIGRATIONS):
         raise CommandError(
             f"This backup was made by a newer version, chatapp {manifest.version}. This version "
             f"doesn't know {', '.join(unknown)}. Install the newer one, and restore again."

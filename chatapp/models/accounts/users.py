@@ -1,8 +1,8 @@
 """People and their roles.
 
 Administrators set things up and read nobody's conversations; reviewers read them and set nothing
-up. One person may be both, and most are neither. Django's flags store the first role, `reviews` the
-second; `is_staff` opens the settings pages to either.
+up. One person may be both, and most are neither. Django's flags `is_staff` and `is_superuser` store
+the first role together, `reviews` stores the second. Django's permissions are not used.
 """
 
 from collections.abc import Iterable
@@ -80,12 +80,7 @@ class User(AbstractUser):
         """The names of the person's roles; ["Member"] if there are none."""
         flags = {"Administrator": self.administers, "Reviewer": self.reviews}
         roles = [role for role, is_held in flags.items() if is_held]
-        return roles or ["Staff" if self.is_staff or self.is_superuser else "Member"]
-
-    @property
-    def opens_settings(self) -> bool:
-        """Whether they may open settings pages beyond those of reviewers."""
-        return self.is_staff and (self.is_superuser or bool(self.get_all_permissions()))
+        return roles or ["Member"]
 
     @transaction.atomic
     def set_roles(self, administers: bool, reviews: bool, given_by: "User") -> None:

@@ -117,9 +117,7 @@ def _vacuum_postgresql(connection: BaseDatabaseWrapper) -> None:
     So the time of the messages' vacuum shows that everything was done. Rebuilding an index waits
     for transactions that can still see deleted rows, so the vacuum can remove them all.
     """
-    tables = set(
-        connection.introspection.django_table_names(only_existing=True, include_views=False)
-    )
+    tables = connection.introspection.table_names()
     ordered = sorted(tables, key=lambda table: (table == "chatapp_message", table))
     with connection.cursor() as cursor:
         cursor.execute(f"SET lock_timeout = '{LOCK_TIMEOUT}'")

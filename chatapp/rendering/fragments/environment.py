@@ -1,7 +1,7 @@
 """The Jinja2 environment that pages and sockets share, through Django's own backend.
 
 Every value is escaped except HTML we made ourselves, and an undefined name is an error. Django's
-template engine remains for the admin (`templates/django/`), which is written for it.
+own template engine renders plain text: mails (`templates/django/`) and allauth's messages.
 """
 
 from collections.abc import Mapping, MutableMapping
@@ -153,11 +153,6 @@ _fixed_url = cache(reverse)  # most URLs of a page have no arguments and never c
 def csrf_input_once(request: HttpRequest) -> dict[str, object]:
     """Context processor: Django's hidden input, made once for all forms of a page."""
     return {"csrf_input": SimpleLazyObject(lambda: csrf_input(request))}
-
-
-def with_brand(request: HttpRequest) -> dict[str, object]:
-    """Context processor for the admin's pages, whose engine has no globals."""
-    return {"brand": branding.get_branding()}
 
 
 def allowed_attributes() -> str:

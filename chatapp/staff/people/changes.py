@@ -25,6 +25,7 @@ from chatapp.db.retry import retry_on_integrity_error
 from chatapp.models import LegalHold, Refused, User
 from chatapp.models.accounts.users import LAST_ADMINISTRATOR
 from chatapp.models.policies.legal_holds import NO_HOLD
+from chatapp.models.review.saved_views import rename
 from chatapp.staff.people.forms import GroupsForm, HoldForm, NameForm, RolesForm
 from chatapp.staff.people.log import record
 from chatapp.staff.people.views import person_page
@@ -35,7 +36,6 @@ ROLES = {
     "Administrator": "an administrator",
     "Reviewer": "a reviewer",
     "Member": "a member",
-    "Staff": "staff",
 }
 
 
@@ -69,7 +69,10 @@ def _change_name(request: HttpRequest, person: User) -> ChangeResult:
     form = NameForm(request.POST, instance=person)
     if not form.is_valid():
         return lambda: person_page(request, User.objects.get(pk=person.pk), name_form=form)
+    stored = User.objects.select_for_update(no_key=True).get(pk=person.pk)
     form.save()
+    if stored.username != person.username:
+        rename(stored.username, person.username)
     before = {name: form.initial[name] for name in form.changed_data}
     after = {name: form.cleaned_data[name] for name in form.changed_data}
     record(request, "person.changed", person, before=before, after=after)

@@ -5,12 +5,13 @@ from datetime import timedelta
 from typing import Any
 
 from django import forms
+from django.contrib.auth.forms import UsernameField
 from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.utils import timezone
 
-from chatapp.accounts.forms import UniqueEmail
+from chatapp.accounts.forms import UniqueLogin
 from chatapp.accounts.links import sends_mail
 from chatapp.models import Installation, Invitation, Upstream, User
 from chatapp.models.accounts.access_rules import MAX_MODEL_LENGTH
@@ -70,10 +71,12 @@ class FilterForm(forms.Form):
         )
 
 
-class NameForm(UniqueEmail, forms.ModelForm):  # type: ignore[type-arg]
+class NameForm(UniqueLogin, forms.ModelForm):  # type: ignore[type-arg]
     class Meta:
         model = User
-        fields = ["first_name", "last_name", "email"]
+        fields = ["username", "first_name", "last_name", "email"]
+        field_classes = {"username": UsernameField}
+        help_texts = {"username": ""}  # errors explain what is not allowed
 
 
 class RolesForm(forms.Form):

@@ -16,10 +16,11 @@ PAGE = 50
 MAX_INVITED = 5  # shown below the list
 MAX_HOLDS = 100  # shown on a person's page
 STATES = {"active": Q(is_active=True), "off": Q(is_active=False), "never": Q(last_login=None)}
+ADMINISTERS = Q(is_staff=True, is_superuser=True)
 ROLES = {
-    "administrator": Q(is_staff=True, is_superuser=True),
+    "administrator": ADMINISTERS,
     "reviewer": Q(reviews=True),
-    "member": Q(is_superuser=False, reviews=False),
+    "member": ~ADMINISTERS & Q(reviews=False),
 }
 
 

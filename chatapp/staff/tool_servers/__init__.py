@@ -1,4 +1,4 @@
 """The pages of tool servers: their settings, their tools, and deleting one.
 
-Imports `staff.admin`, `staff.people`, `accounts`, `tools`, `models` and what is below them.
+Imports `staff.secret_forms`, `staff.people`, `accounts`, `tools`, `models` and what is below them.
 """

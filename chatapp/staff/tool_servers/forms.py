@@ -2,10 +2,12 @@
 
 from typing import Any
 
+from django import forms
+from django.utils.html import escape
 from django.utils.text import slugify
 
-from chatapp.staff.admin.recorded import SECRET_CHANGED, is_secret
-from chatapp.staff.admin.tool_servers import ToolServerForm
+from chatapp.models import ToolServer
+from chatapp.staff.secret_forms import SecretForm
 from chatapp.text.multiline import MultilineField
 from chatapp.text.visible import VisibleCharField
 
@@ -29,13 +31,27 @@ class ServerNameField(VisibleCharField):
         return slugify(text.replace("_", "-")).strip("-") or text
 
 
-class ServerForm(ToolServerForm):
-    """The settings of a tool server, for an administrator."""
+class ServerForm(SecretForm):
+    """The settings of a tool server, with its headers or environment, which are write-only."""
 
-    may_run_commands = True
+    secret_name = "secrets"  # noqa: S105 - a field's name
+    new_secret_name = "new_secrets"  # noqa: S105 - a field's name
+    moved_error = (
+        "The stored values were meant for the old address. Enter them again, or delete them."
+    )
+
+    new_secrets = MultilineField(
+        label="Headers or environment",
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3, "autocomplete": "off", "spellcheck": "false"}),
+    )
+    forget_secrets = forms.BooleanField(
+        label="Delete the stored headers or environment", required=False
+    )
     field_order = ["name", "transport", "url", "command", "new_secrets", "forget_secrets"]
 
-    class Meta(ToolServerForm.Meta):
+    class Meta:
+        model = ToolServer
         fields = [
             *("name", "transport", "url", "command"),
             *("enabled", "asks_first", "always_asks", "unasked_tools"),
@@ -60,18 +76,11 @@ class ServerForm(ToolServerForm):
         self.fields["unasked_tools"].widget.attrs |= {"rows": 3, "spellcheck": "false"}
         secrets = self.fields["new_secrets"]
         if self.instance.secret_problem:
-            return  # it is the help
+            secrets.help_text = escape(self.instance.secret_problem)
+            return
         secrets.help_text = SECRETS + KEEPS_SECRETS * bool(self.instance.secrets)
         if not self.instance.secrets:
             del self.fields["forget_secrets"]
 
-    @property
-    def changes(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The changed settings before and after, for the audit log."""
-        before, after = {}, {}
-        for name in self.changed_data:
-            if is_secret(self, name):
-                after[name] = SECRET_CHANGED
-            else:
-                before[name], after[name] = self.initial.get(name), self.cleaned_data[name]
-        return before, after
+    def goes_elsewhere(self, fields: dict[str, Any]) -> bool:
+        return not {"transport", "url", "command"}.isdisjoint(self.changed_data)

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from chatapp import tools
 from chatapp.accounts.confirmation import ask_to_confirm, is_confirmed
 from chatapp.accounts.staff import administrators_only, confirmed_only
+from chatapp.db.retry import retry_on_integrity_error
 from chatapp.models import AccessRule, ToolServer
 from chatapp.staff.people.log import record
 from chatapp.staff.tool_servers.forms import ServerForm
@@ -30,6 +31,7 @@ def tool_servers(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @administrators_only
 @confirmed_only
+@retry_on_integrity_error
 def tool_server(request: HttpRequest, pk: int | None = None) -> HttpResponse:
     """Add a tool server and list its tools, or show and change its settings."""
     server = ToolServer() if pk is None else get_object_or_404(ToolServer, pk=pk)

@@ -4,17 +4,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from django import forms
+from django.core.exceptions import ValidationError
 from django.forms import BoundField
+from django.utils import timezone
 
+from chatapp import tools
 from chatapp.models import Upstream
 from chatapp.models.accounts.access_rules import MAX_MODEL_LENGTH
+from chatapp.models.platform.addresses import parse_origin
 from chatapp.models.platform.upstream_validators import validate_offered_models
-from chatapp.staff.admin.stored_json import StoredJSONField
-from chatapp.staff.admin.upstreams import UpstreamForm
+from chatapp.parameters.doubts import doubts_about
 from chatapp.staff.people.forms import AccessRuleForm
+from chatapp.staff.secret_forms import SecretForm
+from chatapp.staff.upstream_setup.stored_json import StoredJSONField
 from chatapp.text.multiline import MultilineField
 from chatapp.text.visible import VisibleCharField
 from chatapp.upstream.wire.context_refusals import MAX_WINDOW, MIN_WINDOW
+from chatapp.upstream.wire.estimates import cost_of_tools
 
 UNREADABLE = (
     "The stored key can't be read, because SECRET_KEY has changed since it was saved. Enter the "
@@ -26,13 +32,24 @@ MAX_SHOWN = 190  # models to tick: Django accepts 1,000 fields, and each model h
 TAKES_IMAGES = {"yes": True, "no": False}
 
 
-class AddressForm(UpstreamForm):
-    """The name, address and key of an upstream."""
+class AddressForm(SecretForm):
+    """The name and address of an upstream, and its API key, which is write-only."""
 
-    takes_doubtful = None  # type: ignore[assignment]  # parameters are set later
+    secret_name = "api_key"  # noqa: S105 - a field's name
+    new_secret_name = "new_api_key"  # noqa: S105 - a field's name
+    moved_error = "The stored key was entered for another server. Enter a key for this one."
+
+    new_api_key = forms.CharField(
+        label="API key",
+        required=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+        help_text="Stored encrypted and never shown again. Leave empty to keep the stored key. "
+        "Enter it again if the address moves to another server: another scheme, host or port.",
+    )
     field_order = ["name", "base_url", "new_api_key"]
 
-    class Meta(UpstreamForm.Meta):
+    class Meta:
+        model = Upstream
         fields = ["name", "base_url"]
         field_classes = {"name": VisibleCharField}
         help_texts = {"name": "Shown next to its models."}
@@ -47,14 +64,31 @@ class AddressForm(UpstreamForm):
         elif self.instance.secret_problem:
             key.help_text = UNREADABLE
 
+    def clean(self) -> dict[str, Any]:
+        fields = super().clean()
+        if not {"base_url", "new_api_key"}.isdisjoint(self.changed_data):
+            self.instance.connected_at = timezone.now()
+        return fields
 
-class RequestsForm(UpstreamForm):
+    def goes_elsewhere(self, fields: dict[str, Any]) -> bool:
+        """Whether the address is on another server; another path on the same one keeps the key."""
+        origin = parse_origin(fields.get("base_url", ""))
+        return origin is not None and origin != parse_origin(self.initial["base_url"])
+
+
+class RequestsForm(forms.ModelForm):  # type: ignore[type-arg]
     """The form of what the app sends with each request, and how long it waits for a reply."""
 
-    new_api_key = None  # type: ignore[assignment]
+    takes_doubtful = forms.BooleanField(
+        label="Send these request parameters as they are",
+        required=False,
+        widget=forms.HiddenInput,  # until there is something to confirm
+        help_text="For parameters that only this provider accepts.",
+    )
     field_order = ["parameters", "takes_doubtful"]
 
-    class Meta(UpstreamForm.Meta):
+    class Meta:
+        model = Upstream
         fields = [
             *("parameters", "dialect", "offers_tools", "offers_clock"),
             *("drains_stopped", "silence_seconds", "image_side"),
@@ -74,6 +108,21 @@ class RequestsForm(UpstreamForm):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.fields["parameters"].widget.attrs |= {"rows": 6, "spellcheck": "false"}
+        tokens = cost_of_tools([tools.CLOCK.as_request()])
+        help_text = f" About {tokens} tokens per request; a test measures this."
+        self.fields["offers_clock"].help_text += help_text
+
+    def clean(self) -> dict[str, Any]:
+        """Ask to confirm unknown parameters, since upstreams silently ignore misspelt ones."""
+        fields = super().clean() or {}
+        parameters = fields.get("parameters") or {}
+        is_new = parameters != self.initial["parameters"]
+        if is_new and (doubts := doubts_about(parameters)):
+            self.fields["takes_doubtful"].widget = forms.CheckboxInput()
+            if not fields["takes_doubtful"]:
+                remedy = "Correct this, or confirm below that it is intended."
+                self.add_error("parameters", ValidationError([*doubts, remedy]))
+        return fields
 
     @property
     def changes(self) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -4,7 +4,7 @@ The page is one response, so it needs no script, and leaving it or stopping its 
 test. The test runs in the event loop and keeps no thread waiting.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 
 from django.http import HttpRequest
@@ -12,9 +12,12 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.safestring import mark_safe
 
+from chatapp import tools
+from chatapp.catalogue import build_endpoint
+from chatapp.checks.results import CheckResult
 from chatapp.models import Upstream
-from chatapp.staff.admin.upstreams import check_upstream
 from chatapp.staff.upstream_setup.correction import suggest_address
+from chatapp.upstream.check import check, model_for_chat
 
 # Places in the page. The texts of others are escaped, so they can't contain one.
 ROWS, VERDICT = mark_safe("<!-- rows -->"), mark_safe("<!-- verdict -->")
@@ -38,7 +41,7 @@ async def _stream_parts(
     between, _, after = remainder.partition(VERDICT)
     yield before
     failure = None
-    async with aclosing(check_upstream(upstream, model)) as results:
+    async with aclosing(_check(upstream, model)) as results:
         async for result in results:
             yield render_to_string("upstream_setup/_row.html", {"result": result})
             failure = result if result.has_failed else failure
@@ -53,3 +56,13 @@ async def _stream_parts(
     }
     yield render_to_string("upstream_setup/_verdict.html", context, request)
     yield after
+
+
+async def _check(upstream: Upstream, model: str) -> AsyncGenerator[CheckResult]:
+    """Check the upstream with a few short prompts, which takes up to a minute."""
+    model = model or model_for_chat(list(upstream.named_models))
+    steps = check(build_endpoint(upstream), model, tools.CLOCK.as_request())
+    async with aclosing(steps):
+        async for step in steps:
+            if isinstance(step, CheckResult):
+                yield step

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from asgiref.sync import async_to_sync
 from django.contrib import messages
 from django.db import transaction
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
@@ -26,17 +27,18 @@ from chatapp.models import (
     Fallback,
     Installation,
     Limit,
+    Price,
     ToolServer,
     Upstream,
     User,
     load_model_access,
 )
 from chatapp.realtime.worker import worker
-from chatapp.staff.admin.secret_forms import describe_secret
-from chatapp.staff.admin.upstreams import describe_cascade, switch_demo_off
 from chatapp.staff.people.log import record
+from chatapp.staff.secret_forms import describe_secret
 from chatapp.staff.upstream_setup.concessions import list_lessons
 from chatapp.staff.upstream_setup.correction import suggest_address
+from chatapp.staff.upstream_setup.demo import switch_demo_off
 from chatapp.staff.upstream_setup.failing import dismiss
 from chatapp.staff.upstream_setup.forms import AddressForm, ModelForm, OfferForm, RequestsForm
 from chatapp.staff.upstream_setup.health import DAYS, load_health
@@ -84,13 +86,10 @@ def address(request: HttpRequest, pk: int | None = None) -> HttpResponse:
         upstream = get_object_or_404(Upstream, pk=pk, from_environment=False)
     form = AddressForm(request.POST or None, instance=upstream)
     if request.method == "POST" and form.is_valid():
-        after = {name: form.cleaned_data[name] for name in form.changed_data}
-        before = {name: form.initial[name] for name in after if pk and name in form.initial}
-        if after.get("new_api_key"):
-            after["new_api_key"] = "changed"
+        before, after = form.changes
         with transaction.atomic():
             action = "upstream.added" if pk is None else "upstream.changed"
-            record(request, action, form.save(), before=before, after=after)
+            record(request, action, form.save(), before=before if pk else {}, after=after)
         return redirect("test-upstream", upstream.pk)
     return render(request, "upstream_setup/address.html", {"form": form, "upstream": upstream})
 
@@ -231,13 +230,26 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
                 BudgetAccount.objects.remove_limit(limit)
                 record(request, "limit.deleted", limit, before=limit.as_record())
                 limit.delete()
-            before = {name: rows for name, rows in describe_cascade(upstream).items() if rows}
+            before = {name: rows for name, rows in _describe_cascade(upstream).items() if rows}
             record(request, "upstream.deleted", upstream, before=before)
             upstream.delete()
         messages.success(request, f"{upstream} was deleted.")
         return redirect("upstreams")
     context = {"upstream": upstream, "limits": limits}
     return render(request, "upstream_setup/delete.html", context)
+
+
+def _describe_cascade(upstream: Upstream) -> dict[str, Any]:
+    """Return what is deleted with an upstream, as the audit log shows it."""
+    prices = upstream.prices.filter(source=Price.Source.ADMINISTRATOR)
+    fallbacks = Fallback.objects.filter(Q(upstream=upstream) | Q(to_upstream=upstream))
+    return {
+        "access": AccessRule.objects.filter(upstream=upstream).as_record(),
+        "prices": [price.as_audit_record() for price in prices.select_related("upstream")],
+        "fallbacks": [
+            f"{fallback.model}: {fallback}" for fallback in fallbacks.select_related("to_upstream")
+        ],
+    }
 
 
 def _describe_offer(upstream: Upstream) -> dict[str, Any]:

@@ -374,19 +374,17 @@ def test_emailed_links_use_the_configured_origin_not_the_request_host(
 # Addresses that an account had
 
 
-@pytest.mark.parametrize("page", ["/people/{}/name/", "/admin/chatapp/user/{}/change/"])
-def test_changing_an_address_deletes_the_invitation_to_the_old_one(
-    olives: Client, page: str
-) -> None:
+def test_changing_an_address_deletes_the_invitation_to_the_old_one(olives: Client) -> None:
     path = invite(olives, addresses="carol@example.org")
     invite(olives, addresses="dave@example.org")
     stranger().post(path, fields("carol"))
     carol = User.objects.get(username="carol")
     assert Invitation.objects.filter(address=carol.email).exists()
+    page = f"/people/{carol.pk}/name/"
     changed = {"username": "carol", "first_name": "C", "email": "Carol@Example.org"}
-    assert olives.post(page.format(carol.pk), changed).status_code == 302
+    assert olives.post(page, changed).status_code == 302
     assert Invitation.objects.filter(address="carol@example.org").exists()
-    assert olives.post(page.format(carol.pk), changed | {"email": "c@x.test"}).status_code == 302
+    assert olives.post(page, changed | {"email": "c@x.test"}).status_code == 302
     assert [invitation.address for invitation in Invitation.objects.all()] == ["dave@example.org"]
 
 

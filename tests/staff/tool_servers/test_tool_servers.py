@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
 
 from chatapp.models import AuditEvent, ToolServer
@@ -53,6 +54,26 @@ def test_a_server_is_connected_and_recorded_without_its_secrets(olives: Client) 
     assert detail["after"]["url"] == "http://127.0.0.1:1/mcp"
     assert "sk-new-secret" not in olives.get(build_page_path(server)).text
     assert "sk-new-secret" not in str(detail)
+
+
+def test_a_new_server_asks_first_and_its_secrets_are_stored_encrypted(olives: Client) -> None:
+    asks_first = parse(olives.get(NEW).text).find("input", name="asks_first")
+    assert "checked" in asks_first.attributes
+    olives.post(NEW, fields(new_secrets="X-Key: sk-new-secret"))
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT secrets FROM chatapp_toolserver")
+        assert "sk-new-secret" not in cursor.fetchone()[0]
+
+
+def test_an_empty_field_keeps_the_headers_and_a_checkbox_deletes_them(
+    olives: Client, wiki: ToolServer
+) -> None:
+    olives.post(build_page_path(wiki), fields(timeout_seconds=5))
+    wiki.refresh_from_db()
+    assert len(wiki.secret_pairs()) == 1
+    olives.post(build_page_path(wiki), fields(forget_secrets="on"))
+    wiki.refresh_from_db()
+    assert wiki.secret_pairs() == {}
 
 
 def test_connecting_lists_the_tools(olives: Client) -> None:

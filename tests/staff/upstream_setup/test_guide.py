@@ -367,12 +367,14 @@ def test_the_key_is_kept_while_the_address_stays_on_its_server(
 
 
 @pytest.mark.parametrize("address", ["host/v1", "https://host:port/v1", "https://[/v1"])
-def test_an_invalid_address_does_not_ask_for_the_key(olive: User, address: str) -> None:
+def test_an_invalid_address_neither_asks_for_nor_repeats_the_key(olive: User, address: str) -> None:
     made = Upstream.objects.create(name="Team", base_url="https://host/v1", api_key=SECRET)
     client, path = signed_in(olive, confirmed=True), f"/settings/models/{made.pk}/address/"
     page = client.post(path, {"name": "Team", "base_url": address}).text
     assert "valid base URL" in page
     assert "Enter a key for this one" not in page
+    typed = client.post(path, {"name": "Team", "base_url": address, "new_api_key": "sk-typed"})
+    assert "sk-typed" not in typed.text
 
 
 @pytest.mark.parametrize("path_end", ["", "new/", "7/", "7/address/"])

@@ -3,7 +3,8 @@
 from typing import Any
 
 from django import forms
-from django.utils.html import escape
+
+SECRET_CHANGED = "changed"  # noqa: S105 - logged in place of a secret
 
 
 class SecretForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -15,12 +16,6 @@ class SecretForm(forms.ModelForm):  # type: ignore[type-arg]
     secret_name: str  # the model's field
     new_secret_name: str  # the form's
     moved_error: str  # the error if it would go elsewhere and is not entered again
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        field = self.fields.get(self.new_secret_name)  # absent if the form sets other fields only
-        if field and self.instance.secret_problem:
-            field.help_text = escape(self.instance.secret_problem)
 
     def clean(self) -> dict[str, Any]:
         fields = super().clean() or {}
@@ -36,6 +31,17 @@ class SecretForm(forms.ModelForm):  # type: ignore[type-arg]
     def goes_elsewhere(self, fields: dict[str, Any]) -> bool:
         """Whether the submitted `fields` would send the secret to another place than before."""
         raise NotImplementedError
+
+    @property
+    def changes(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The changed settings before and after, for the audit log."""
+        before, after = {}, {}
+        for name in self.changed_data:
+            if name == self.new_secret_name:
+                after[name] = SECRET_CHANGED
+            else:
+                before[name], after[name] = self.initial.get(name), self.cleaned_data[name]
+        return before, after
 
     def _is_stored(self) -> bool:
         return bool(getattr(self.instance, self.secret_name) or self.instance.secret_problem)

@@ -17,26 +17,20 @@ from chatapp.models import (
 pytestmark = pytest.mark.django_db
 
 
-@pytest.mark.parametrize("is_one_of_many", [False, True], ids=["alone", "selected"])
 @pytest.mark.parametrize("named", ["group", "upstream"])
-def test_limits_deleted_with_a_group_or_an_upstream_are_logged_before_it(
-    olives: Client, saved_upstream: Upstream, named: str, is_one_of_many: bool
+def test_a_limit_deleted_with_a_group_or_an_upstream_is_logged_before_it(
+    olives: Client, saved_upstream: Upstream, named: str
 ) -> None:
     row = saved_upstream if named == "upstream" else Group.objects.create(name="Readers")
     other = Limit.objects.create(measure="tokens", cap=1)
-    caps = (5, 7)
-    limits = [Limit.objects.create(measure="tokens", cap=cap, **{named: row}) for cap in caps]
-    BudgetAccount.objects.create(limit=limits[0], held=3)
-    page = "/admin/auth/group/" if named == "group" else "/admin/chatapp/upstream/"
-    if is_one_of_many:
-        chosen = {"action": "delete_selected", "_selected_action": row.pk, "post": "yes"}
-        olives.post(page, chosen)
-    else:
-        olives.post(f"{page}{row.pk}/delete/", {"post": "yes"})
+    limit = Limit.objects.create(measure="tokens", cap=5, **{named: row})
+    BudgetAccount.objects.create(limit=limit, held=3)
+    page = "/people/groups/" if named == "group" else "/settings/models/"
+    olives.post(f"{page}{row.pk}/delete/")
     assert Limit.objects.get() == other
     logged = AuditEvent.objects.filter(action__endswith=".deleted").order_by("sequence")
     assert [(event.action, event.target) for event in logged] == [
-        *(("limit.deleted", str(limit.pk)) for limit in limits),
+        ("limit.deleted", str(limit.pk)),
         (f"{named}.deleted", str(row.pk)),
     ]
     before = logged[0].detail.values["before"]
@@ -57,7 +51,7 @@ def test_the_log_has_the_access_rules_and_prices_of_a_deleted_upstream(
         ("administrator", other),
     ):
         Price.objects.create(upstream=of, model="large", source=source, input=10, output=20)
-    olives.post(f"/admin/chatapp/upstream/{saved_upstream.pk}/delete/", {"post": "yes"})
+    olives.post(f"/settings/models/{saved_upstream.pk}/delete/")
     before = AuditEvent.objects.get(action="upstream.deleted").detail.values["before"]
     assert before["access"] == [
         {"model": "", "groups": ["Readers"]},
@@ -71,11 +65,11 @@ def test_the_log_has_the_access_rules_and_prices_of_a_deleted_upstream(
 def test_the_log_has_the_access_rules_of_a_deleted_tool_server(olives: Client) -> None:
     server = ToolServer.objects.create(name="Files", url="https://files.example/mcp")
     AccessRule.objects.restrict_to([Group.objects.create(name="Readers")], tool_server=server)
-    olives.post(f"/admin/chatapp/toolserver/{server.pk}/delete/", {"post": "yes"})
+    olives.post(f"/settings/tools/{server.pk}/delete/")
     before = AuditEvent.objects.get(action="toolserver.deleted").detail.values["before"]
     assert before == {"access": [{"model": "", "groups": ["Readers"]}]}
 
 
 def test_the_log_omits_what_was_not_set(olives: Client, saved_upstream: Upstream) -> None:
-    olives.post(f"/admin/chatapp/upstream/{saved_upstream.pk}/delete/", {"post": "yes"})
-    assert "before" not in AuditEvent.objects.get(action="upstream.deleted").detail.values
+    olives.post(f"/settings/models/{saved_upstream.pk}/delete/")
+    assert AuditEvent.objects.get(action="upstream.deleted").detail.values["before"] == {}

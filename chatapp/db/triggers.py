@@ -1,4 +1,5 @@
-"""The app's triggers and views: read, drop and restore those in the database, make this version's.
+"""The app's triggers, with their views and functions: drop and restore those in the database, make
+this version's.
 
 A package registers the SQL of its triggers with `trigger_source`. After each `migrate` the database
 has exactly the registered ones; while a migration runs it has none (`chatapp.db.schema_editors`):
@@ -36,37 +37,36 @@ SQLITE_DEFINITIONS = [
 ]
 POSTGRESQL_DEFINITIONS = [
     """
+SELECT 'function', proname, '', pg_get_functiondef(oid)
+FROM pg_proc
+WHERE proname LIKE 'chatapp\\_%' AND pronamespace = current_schema()::regnamespace
+ORDER BY oid
+""",
+    """
 SELECT 'view', relname, '',
-  'CREATE VIEW ' || quote_ident(relname) || ' AS ' || pg_get_viewdef(oid), ''
+  'CREATE VIEW ' || quote_ident(relname) || ' AS ' || pg_get_viewdef(oid)
 FROM pg_class
 WHERE relkind = 'v' AND relname LIKE 'chatapp\\_%' AND relnamespace = current_schema()::regnamespace
 ORDER BY oid
 """,
     """
-SELECT 'trigger', tgname, relname, pg_get_triggerdef(pg_trigger.oid),
-  pg_get_functiondef(tgfoid) || CASE tgenabled WHEN 'O' THEN '' ELSE ' (not enabled)' END
+SELECT 'trigger', tgname, relname, pg_get_triggerdef(pg_trigger.oid), tgenabled = 'O'
 FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
 WHERE NOT tgisinternal AND tgname LIKE 'chatapp\\_%'
 AND relnamespace = current_schema()::regnamespace
 """,
 ]
-POSTGRESQL_FUNCTIONS = """
-SELECT proname FROM pg_proc WHERE pronamespace = current_schema()::regnamespace
-AND prorettype = 'trigger'::regtype AND proname LIKE 'chatapp\\_%'
-"""
-CREATED_IN_SQLITE = re.compile(
-    r"CREATE (?P<kind>TRIGGER|VIEW) (?:IF NOT EXISTS )?(?P<name>\w+)\s.*?\bON (?P<table>\w+)", re.S
-)
+CREATED_IN_SQLITE = re.compile(r"CREATE (?P<kind>TRIGGER|VIEW) (?:IF NOT EXISTS )?(?P<name>\w+)\s")
 
 
 class Definition(NamedTuple):
-    """A trigger or view as the database stores it."""
+    """A trigger, a view or, on PostgreSQL, a function as the database stores it."""
 
-    kind: str  # "trigger" or "view"
+    kind: str  # "trigger", "view" or "function"
     name: str
-    table: str  # whose trigger it is; "" for a view on PostgreSQL
+    table: str  # whose trigger it is
     sql: str
-    function: str = ""  # what the trigger calls, on PostgreSQL
+    is_enabled: bool = True
 
     @property
     def is_ours(self) -> bool:
@@ -115,14 +115,12 @@ def after_migrating(
 
 
 def make_triggers(using: str = DEFAULT_DB_ALIAS, apps: Any = installed_apps) -> None:
-    """Replace the app's triggers and views in the database with this version's."""
+    """Replace the app's triggers, views and functions in the database with this version's."""
     connection = connections[using]
     with transaction.atomic(using):
         drop_triggers(connection)
         sources = _sources_for(apps)
         with connection.cursor() as cursor:
-            if connection.vendor == "postgresql":
-                _drop_functions(cursor)
             for source in sources:
                 for statement in split_script(source.script(connection.vendor), connection.vendor):
                     cursor.execute(statement)
@@ -132,12 +130,12 @@ def make_triggers(using: str = DEFAULT_DB_ALIAS, apps: Any = installed_apps) -> 
 
 
 def are_current(connection: BaseDatabaseWrapper, apps: Any = installed_apps) -> bool:
-    """Return whether the database has exactly this version's triggers and views."""
+    """Return whether the database has exactly this version's triggers, views and functions."""
     return not find_differences(connection, apps)
 
 
 def find_differences(connection: BaseDatabaseWrapper, apps: Any = installed_apps) -> list[str]:
-    """Return the names of triggers and views that are missing, changed or unknown."""
+    """Return the names of triggers, views and functions that are missing, changed or unknown."""
     expected = {
         _normalize_definition(definition) for definition in _expected_definitions(connection, apps)
     }
@@ -150,7 +148,7 @@ def find_differences(connection: BaseDatabaseWrapper, apps: Any = installed_apps
 
 
 def read_definitions(connection: BaseDatabaseWrapper) -> list[Definition]:
-    """Return the triggers and views in the database, each after those it may depend on."""
+    """Return what is in the database, each after those it may depend on."""
     definitions = []
     with connection.cursor() as cursor:
         for query in (
@@ -162,7 +160,7 @@ def read_definitions(connection: BaseDatabaseWrapper) -> list[Definition]:
 
 
 def drop_triggers(connection: BaseDatabaseWrapper) -> list[Definition]:
-    """Drop the triggers and views, and return them for `restore_triggers`.
+    """Drop the triggers, views and functions, and return them for `restore_triggers`.
 
     Must run in a transaction. On PostgreSQL nobody else can use the app's tables until it ends.
     """
@@ -178,7 +176,7 @@ def drop_triggers(connection: BaseDatabaseWrapper) -> list[Definition]:
 
 
 def restore_triggers(connection: BaseDatabaseWrapper, definitions: Iterable[Definition]) -> None:
-    """Make the triggers and views again as they were, except those that no longer fit the schema.
+    """Make them again as they were, except those that no longer fit the schema.
 
     Until the upgrade has ended, they serve the processes of the version that made them.
     """
@@ -201,7 +199,7 @@ def _expected_definitions(connection: BaseDatabaseWrapper, apps: Any) -> list[De
     statements = (statement for script in scripts for statement in split_script(script, "sqlite"))
     created = ((CREATED_IN_SQLITE.search(statement), statement) for statement in statements)
     return [
-        Definition(match["kind"].lower(), match["name"], match["table"], statement[match.start() :])
+        Definition(match["kind"].lower(), match["name"], "", statement[match.start() :])
         for match, statement in created
         if match
     ]
@@ -229,12 +227,9 @@ def _definitions_in_scratch(
 
 def _normalize_definition(definition: Definition) -> Definition:
     """Return the definition without what differs between equal ones: the names of schemas, IF NOT
-    EXISTS and the final semicolon."""
-    sql, function = (
-        re.sub(r"\b\w+\.(?=chatapp_)|(?<=TRIGGER )IF NOT EXISTS ", "", text).strip().rstrip(";")
-        for text in (definition.sql, definition.function)
-    )
-    return definition._replace(sql=sql, function=function)
+    EXISTS and the final semicolon. Its text names its table."""
+    sql = re.sub(r"\b\w+\.(?=chatapp_)|(?<=TRIGGER )IF NOT EXISTS ", "", definition.sql)
+    return definition._replace(table="", sql=sql.strip().rstrip(";"))
 
 
 def _read_tables(cursor: Any) -> list[str]:
@@ -243,13 +238,6 @@ def _read_tables(cursor: Any) -> list[str]:
         " AND tablename LIKE 'chatapp\\_%' ORDER BY 1"
     )
     return [name for (name,) in cursor.fetchall()]
-
-
-def _drop_functions(cursor: Any) -> None:
-    """Drop the functions of PostgreSQL's triggers, which are gone."""
-    cursor.execute(POSTGRESQL_FUNCTIONS)
-    for (name,) in cursor.fetchall():
-        cursor.execute(f'DROP FUNCTION "{name}"()')
 
 
 def _lock_tables(connection: BaseDatabaseWrapper) -> None:

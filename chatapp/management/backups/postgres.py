@@ -87,8 +87,8 @@ def restore(chunks: Iterable[bytes], rows: Mapping[str, int], directory: Path) -
     with _session() as session:
         for table in _tables(session):  # they are empty, and may be from another version
             session.execute(sql.SQL("DROP TABLE {} CASCADE").format(sql.Identifier(table)))
-        for function in _list_trigger_functions(session):
-            session.execute(sql.SQL("DROP FUNCTION {}()").format(sql.Identifier(function)))
+        for function in _list_functions(session):
+            session.execute(sql.SQL("DROP FUNCTION {}").format(sql.Identifier(function)))
         session.commit()
         command = ["pg_restore", "--single-transaction", "--exit-on-error"]
         command += ["--no-owner", "--no-privileges", f"--dbname={session.info.dbname}"]
@@ -114,11 +114,11 @@ def _tables(session: psycopg.Connection) -> list[str]:
     return [name for [name] in tables]
 
 
-def _list_trigger_functions(session: psycopg.Connection) -> list[str]:
-    """Return the names of the app's trigger functions."""
+def _list_functions(session: psycopg.Connection) -> list[str]:
+    """Return the names of the app's functions, which its triggers call."""
     functions = session.execute(
         "SELECT proname FROM pg_proc WHERE pronamespace = current_schema()::regnamespace"
-        " AND prorettype = 'trigger'::regtype AND proname LIKE 'chatapp\\_%'"
+        " AND proname LIKE 'chatapp\\_%'"
     )
     return [name for [name] in functions]
 

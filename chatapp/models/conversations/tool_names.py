@@ -1,6 +1,6 @@
 """A query condition for replies that called a tool of a given name, read from their JSON.
 
-No index covers it; the conversation facts say which conversations to look in.
+No index covers it; the conversation facets say which conversations to look in.
 """
 
 from typing import Any

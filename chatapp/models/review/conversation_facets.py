@@ -1,4 +1,4 @@
-"""Sums and facts by which conversations are found without reading their messages.
+"""Sums and facets by which conversations are found without reading their messages.
 
 Database triggers maintain both tables (see `facets`); nothing else writes to them. Each
 row has the day on which its conversation was last used, so that a search can read one page, newest
@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from django.db import connection, models
 
-MAX_NAME_LENGTH = 200  # characters of a name that a fact keeps, as in `sql/`
-# Steps from one tool to the next in the index. No collation sorts another kind of fact between
+MAX_NAME_LENGTH = 200  # characters of a name that a facet keeps, as in `sql/`
+# Steps from one tool to the next in the index. No collation sorts another kind of facet between
 # those of tools.
 CALLED_TOOLS = """
 WITH RECURSIVE called(fact) AS (
@@ -64,7 +64,7 @@ class ConversationSums(models.Model):
 
 
 class ConversationFacet(models.Model):
-    """Something that is true of one of a conversation's replies, or was: facts outlive deletions.
+    """Something that is true of one of a conversation's replies, or was: facets outlive deletions.
 
     `fact` is a kind and its value, as `format_model_facet` and the functions after it build it.
     """
@@ -83,7 +83,7 @@ class ConversationFacet(models.Model):
     class Meta:
         db_table = "chatapp_conversationfact"
         indexes = [
-            # Includes the conversation, to find those that have several facts.
+            # Includes the conversation, to find those that have several facets.
             models.Index(fields=["fact", "used_on", "conversation"], name="conversations_with_fact")
         ]
 
@@ -111,22 +111,22 @@ def list_called_tools(limit: int) -> list[str]:
 
 
 def format_ending_facet(ending: str) -> str:
-    """Return the fact of an ending. Complete replies have none: almost every chat has one."""
+    """Return the facet of an ending. Complete replies have none: almost every chat has one."""
     return f"ending {ending}"
 
 
 def format_feedback_facet(rating: str = "") -> str:
-    """Return the fact of a rating; without one, of any rating."""
+    """Return the facet of a rating; without one, of any rating."""
     return f"feedback {rating}".strip()
 
 
 def format_flag_facet(source: str = "") -> str:
-    """Return the fact of a flag by this source; without one, by any source."""
+    """Return the facet of a flag by this source; without one, by any source."""
     return f"flagged {source}".strip()
 
 
 def format_category_facet(name: str) -> str:
-    """Return the fact that moderation flagged a message with this category."""
+    """Return the facet of a message that moderation flagged with this category."""
     return f"category {name[:MAX_NAME_LENGTH]}"
 
 
@@ -136,7 +136,7 @@ def get_utc_day(moment: datetime) -> date:
 
 
 class DayRange(NamedTuple):
-    """The number of times that a fact is found, with the first and the last day."""
+    """The number of times that a facet is found, with the first and the last day."""
 
     number: int
     since: date
@@ -146,9 +146,9 @@ class DayRange(NamedTuple):
 def load_day_ranges(
     facets: Sequence[str], days: tuple[date, date], limit: int
 ) -> Mapping[str, DayRange]:
-    """Return the day range of each fact between two days, counting up to `limit` conversations.
+    """Return the day range of each facet between two days, counting up to `limit` conversations.
 
-    A fact that is never found has `since` after `until`.
+    A facet that is never found has `since` after `until`.
     """
     return {facet: _load_day_range(facet, days, limit) for facet in facets}
 

@@ -1,16 +1,16 @@
-"""Maintain the sums and facts of conversations (`conversation_facts`) by database triggers.
+"""Maintain the sums and facets of conversations (`conversation_facets`) by database triggers.
 
 Triggers run in the transaction that changes a message. So code that stores replies need not know
 of them, not even a process of the previous version, and a turn needs no extra statement.
 
-Concurrent changes to a conversation wait for each other at its row of sums, because adding a fact
-reads the day from it. Sums are exact. Facts are only ever added, so that a conversation's tenth
-reply by a model writes none; queries that use a fact verify it against the messages.
+Concurrent changes to a conversation wait for each other at its row of sums, because adding a facet
+reads the day from it. Sums are exact. Facets are only ever added, so that a conversation's tenth
+reply by a model writes none; queries that use a facet verify it against the messages.
 
-`facet_triggers.sqlite.sql` and `facet_triggers.postgresql.sql` create the triggers. The queries
-`expected_sums` and `expected_facts` beside them tell the same from the messages as they are now:
-existing messages are added up with these after `migrate`, a few conversations at a time, and
-`differences` compares with them. The tests of the facets prove that triggers and queries agree.
+`facet_triggers.sqlite.sql` and `facet_triggers.postgresql.sql` create the triggers and two views,
+`chatapp_expectedsums` and `chatapp_expectedfacets`, which tell the same from the messages as they
+are now. Existing messages are added up with the views after `migrate`, a few conversations at a
+time, and `differences` compares with them. The tests prove that triggers and views agree.
 """
 
 from collections.abc import Sequence
@@ -60,7 +60,7 @@ def after_migrating(connection: BaseDatabaseWrapper) -> None:
 
 
 def complete(using: str = DEFAULT_DB_ALIAS) -> None:
-    """Add up the sums and facts of conversations whose sums are incomplete.
+    """Add up the sums and facets of conversations whose sums are incomplete.
 
     Takes a few conversations at a time, because writes to these wait until they are done.
     """
@@ -87,7 +87,7 @@ def _find_incomplete(connection: BaseDatabaseWrapper, last: Any) -> list[Any]:
 
 
 def _complete(connection: BaseDatabaseWrapper, keys: Sequence[Any]) -> None:
-    """Compute the sums and facts of these conversations.
+    """Compute the sums and facets of these conversations.
 
     Their rows of sums are locked first. Later changes add to the new sums; earlier ones are
     visible to the statements after the lock.
@@ -104,14 +104,14 @@ def _complete(connection: BaseDatabaseWrapper, keys: Sequence[Any]) -> None:
         f"SELECT 1 FROM {SUMS} WHERE conversation_id {among} ORDER BY conversation_id FOR UPDATE",
         f"UPDATE {SUMS} SET is_whole = true, (used_on, replies, cost, characters) ="
         " (SELECT used_on, replies, cost, characters"
-        f" FROM ({_read_expected_sql('sums', connection)}) AS expected"
+        f" FROM chatapp_expectedsums AS expected"
         f" WHERE expected.conversation_id = {SUMS}.conversation_id)"
         f" WHERE conversation_id {among}",
         f"UPDATE {FACETS} SET used_on = (SELECT used_on FROM {SUMS} AS sums"
         f" WHERE sums.conversation_id = {FACETS}.conversation_id) WHERE conversation_id {among}",
         f"INSERT INTO {FACETS} (conversation_id, fact, used_on)"
         " SELECT DISTINCT expected.conversation_id, expected.fact, sums.used_on"
-        f" FROM ({_read_expected_sql('facts', connection)}) AS expected JOIN {SUMS} AS sums"
+        f" FROM chatapp_expectedfacets AS expected JOIN {SUMS} AS sums"
         " ON sums.conversation_id = expected.conversation_id"
         f" WHERE expected.conversation_id {among} ON CONFLICT DO NOTHING",
     ]
@@ -121,12 +121,8 @@ def _complete(connection: BaseDatabaseWrapper, keys: Sequence[Any]) -> None:
                 cursor.execute(statement, keys)
 
 
-def _read_expected_sql(what: str, connection: BaseDatabaseWrapper) -> str:
-    return read_sql(__file__, f"expected_{what}", connection.vendor)
-
-
 def differences() -> list[str]:
-    """Return the ids of conversations whose sums or facts disagree with their messages.
+    """Return the ids of conversations whose sums or facets disagree with their messages.
 
     One statement reads it all, so concurrent writes cause no false differences.
     """
@@ -139,7 +135,7 @@ def differences() -> list[str]:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT expected.conversation_id"
-            f" FROM ({_read_expected_sql('sums', connection)}) AS expected"
+            f" FROM chatapp_expectedsums AS expected"
             f" LEFT JOIN {SUMS} AS kept ON kept.conversation_id = expected.conversation_id"
             " WHERE kept.is_whole IS NOT true OR kept.replies <> expected.replies"
             " OR kept.cost <> expected.cost OR kept.characters IS NULL"
@@ -147,7 +143,7 @@ def differences() -> list[str]:
             f" UNION SELECT kept.conversation_id FROM {FACETS} AS kept JOIN {SUMS} AS sums"
             " ON sums.conversation_id = kept.conversation_id WHERE kept.used_on <> sums.used_on"
             " UNION SELECT expected.conversation_id"
-            f" FROM ({_read_expected_sql('facts', connection)}) AS expected"
+            f" FROM chatapp_expectedfacets AS expected"
             f" WHERE NOT EXISTS (SELECT 1 FROM {FACETS} AS kept"
             " WHERE kept.conversation_id = expected.conversation_id"
             f" AND kept.fact = expected.fact) UNION {strays} ORDER BY 1"
@@ -156,7 +152,7 @@ def differences() -> list[str]:
 
 
 def rebuild() -> None:
-    """Recompute all sums and facts, a few at a time, and delete those of deleted conversations."""
+    """Recompute all sums and facets, a few at a time, and delete those of deleted conversations."""
     with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
         for table in (SUMS, FACETS):
             cursor.execute(

@@ -26,7 +26,7 @@ def is_reviewable(
     `conversation` is the path to the conversation in the query; "" if it queries conversations.
     The trash and temporary chats are never included.
 
-    If `likely`, flags are read from the conversation facts, which is quick but also includes
+    If `likely`, flags are read from the conversation facets, which is quick but also includes
     conversations that are no longer flagged. `among` restricts the exact test to some keys.
     """
     path = f"{conversation}__" if conversation else ""

@@ -121,12 +121,12 @@ def _candidates(
     conversations = Conversation.objects.alias(
         used=Coalesce("updated_at", "created_at") if has_other_index else F("updated_at"),
         **{
-            f"fact{number}": FilteredRelation("facts", condition=Q(facts__fact=facet))
+            f"facet{number}": FilteredRelation("facts", condition=Q(facts__fact=facet))
             for number, facet in enumerate(facets)
         },
     )
     conditions: list[Q | KeyIn] = [
-        *(Q((f"fact{number}__used_on__range", days)) for number, _ in enumerate(facets)),
+        *(Q((f"facet{number}__used_on__range", days)) for number, _ in enumerate(facets)),
         criteria.is_likely_reviewable,
         *criteria.conversation_conditions(),
         *criteria.sum_conditions(),
@@ -140,6 +140,6 @@ def _candidates(
         conditions.append(after.is_after if upwards else after.is_before)
     if by_day and not facets:
         conditions.append(Q(sums__used_on__range=days))
-    day = [f"-{'fact0' if facets else 'sums'}__used_on"] if by_day else []
+    day = [f"-{'facet0' if facets else 'sums'}__used_on"] if by_day else []
     ordered = conversations.filter(*conditions).order_by(*day, "-used", "-id")
     return ordered.reverse() if upwards else ordered

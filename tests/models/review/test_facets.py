@@ -1,4 +1,4 @@
-"""Sums and facts of conversations always match their messages, whatever changes these."""
+"""Sums and facets of conversations always match their messages, whatever changes these."""
 
 import json
 from collections.abc import Sequence
@@ -51,7 +51,7 @@ MODELS = ("m", "Ω")
 
 
 def expect_facets(conversation: Conversation) -> set[str]:
-    """Return the expected facts of the replies as they are now."""
+    """Return the expected facets of the replies as they are now."""
     expected: set[str] = set()
     for message in conversation.messages.filter(role="assistant").select_related("feedback"):
         expected |= {f"model {message.model}", f"upstream {message.upstream_id}"}
@@ -80,7 +80,7 @@ def count_characters(conversation: Conversation) -> int:
 
 
 def expect_consistent() -> None:
-    """Compute sums and facts again in Python and compare; facts may outlive deletions."""
+    """Compute sums and facets again in Python and compare; facets may outlive deletions."""
     for conversation in Conversation.objects.all():
         replies = conversation.messages.filter(role="assistant", deleted_at=None).select_related(
             "usage"
@@ -223,7 +223,7 @@ class Walk:
     max_examples=choose_size(8, 50),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-def test_sums_and_facts_match_the_messages_under_concurrent_changes(
+def test_sums_and_facets_match_the_messages_under_concurrent_changes(
     db: None, threads: list[list[Step]]
 ) -> None:
     for table in (Usage, Conversation, User, Upstream):
@@ -249,7 +249,7 @@ def answered_chat(alice: User) -> Conversation:
     return conversation
 
 
-def test_a_conversation_has_the_facts_of_its_replies(answered_chat: Conversation) -> None:
+def test_a_conversation_has_the_facets_of_its_replies(answered_chat: Conversation) -> None:
     upstream = Upstream.objects.get()
     expected = {"model m", f"upstream {upstream.pk}", "ending failed"}
     assert set(answered_chat.facts.values_list("fact", flat=True)) == expected
@@ -257,7 +257,7 @@ def test_a_conversation_has_the_facts_of_its_replies(answered_chat: Conversation
     expect_consistent()
 
 
-def test_a_conversation_has_the_facts_of_its_rule_findings(answered_chat: Conversation) -> None:
+def test_a_conversation_has_the_facets_of_its_rule_findings(answered_chat: Conversation) -> None:
     rule = ReviewRule.objects.create(name="odd", kind="words", applies_to="both", text="Why?")
     prompt = answered_chat.messages.filter(role="user")[0]
     RuleFinding.objects.create(rule=rule, conversation=answered_chat, message=prompt)
@@ -314,7 +314,7 @@ def test_a_tool_name_made_up_by_a_model_may_be_any_text(answered_chat: Conversat
     assert facets.differences() == []
 
 
-def test_deleting_a_person_deletes_their_sums_and_facts(
+def test_deleting_a_person_deletes_their_sums_and_facets(
     answered_chat: Conversation, alice: User
 ) -> None:
     alice.delete()
@@ -347,7 +347,7 @@ def usage_command(*arguments: str) -> str:
     return out.getvalue()
 
 
-@pytest.mark.parametrize("changed", ["sums", "length", "facts", "day of facts", "strays"])
+@pytest.mark.parametrize("changed", ["sums", "length", "facets", "day of facets", "strays"])
 def test_verify_finds_differences_and_rebuild_repairs_them(
     answered_chat: Conversation, changed: str
 ) -> None:
@@ -357,9 +357,9 @@ def test_verify_finds_differences_and_rebuild_repairs_them(
         ConversationSums.objects.update(cost=39)
     elif changed == "length":
         ConversationSums.objects.update(characters=None)
-    elif changed == "facts":
+    elif changed == "facets":
         ConversationFacet.objects.filter(fact="model m").delete()
-    elif changed == "day of facts":
+    elif changed == "day of facets":
         ConversationFacet.objects.update(used_on=long_ago)
     else:
         ConversationFacet.objects.create(

@@ -1,126 +1,205 @@
--- Sums and facts of conversations; see `expected_sums` and `expected_facts` for what they count.
---
--- Each function first updates the row of sums, even with nothing to add, so that concurrent
--- transactions wait for each other there. A missing row is created, unless the conversation is
--- being deleted.
+-- Sums and facets of conversations, and the views that say what these should be.
 
--- Replies
+-- A message counts once it is no longer streaming, so that a checkpoint changes no sum.
+CREATE OR REPLACE FUNCTION chatapp_count_characters(message chatapp_message) RETURNS bigint
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+  IF message.deleted_at IS NULL AND message.ending <> 'streaming' THEN
+    RETURN char_length(message.content) + (
+      SELECT coalesce(sum(char_length(round.text #>> '{}')), 0)
+      FROM jsonb_path_query(message.earlier_rounds, '$[*].content') AS round(text)
+    );
+  END IF;
+  RETURN 0;
+END $$;
 
-CREATE OR REPLACE FUNCTION chatapp_facts_message_came() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE VIEW chatapp_expectedsums AS
+SELECT
+  conversation.id AS conversation_id,
+  (conversation.updated_at AT TIME ZONE 'UTC')::date AS used_on,
+  (
+    SELECT count(*)
+    FROM chatapp_message AS reply
+    WHERE reply.conversation_id = conversation.id
+      AND reply.role = 'assistant' AND reply.deleted_at IS NULL
+  ) AS replies,
+  (
+    SELECT coalesce(sum(booked.cost), 0)
+    FROM chatapp_message AS reply
+    JOIN chatapp_usage AS booked ON booked.message_id = reply.id
+    WHERE reply.conversation_id = conversation.id
+      AND reply.role = 'assistant' AND reply.deleted_at IS NULL
+  ) + coalesce((
+    SELECT booked.cost
+    FROM chatapp_usage AS booked
+    WHERE booked.message_id = conversation.id AND booked.kind = 'title'
+  ), 0) + (
+    SELECT coalesce(sum(booked.cost), 0)
+    FROM chatapp_usage AS booked
+    WHERE booked.conversation = conversation.id
+  ) AS cost,
+  (
+    SELECT coalesce(sum(chatapp_count_characters(message)), 0)
+    FROM chatapp_message AS message
+    WHERE message.conversation_id = conversation.id
+  ) AS characters
+FROM chatapp_conversation AS conversation;
+
+-- Facets and the messages that they come from, some more than once.
+CREATE VIEW chatapp_expectedfacets AS
+SELECT reply.id AS message_id, reply.conversation_id, facet.value AS fact
+FROM
+  chatapp_message AS reply,
+  unnest(ARRAY[
+    'model ' || nullif(reply.model, ''),
+    'upstream ' || reply.upstream_id,
+    'ending ' || CASE WHEN reply.ending NOT IN ('', 'streaming', 'complete') THEN reply.ending END,
+    CASE WHEN reply.is_flagged THEN 'flagged' END,
+    CASE WHEN reply.is_flagged THEN 'flagged moderation' END
+  ]) AS facet(value)
+WHERE reply.role = 'assistant' AND facet.value IS NOT NULL
+UNION ALL
+SELECT reply.id, reply.conversation_id, 'tool ' || substr(run.name #>> '{}', 1, 200)
+FROM
+  chatapp_message AS reply,
+  jsonb_path_query(reply.earlier_rounds, '$[*].tool_runs[*].name') AS run(name)
+WHERE reply.role = 'assistant' AND run.name #>> '{}' <> ''
+UNION ALL
+SELECT reply.id, reply.conversation_id, 'tool ' || substr(run.name #>> '{}', 1, 200)
+FROM chatapp_message AS reply, jsonb_path_query(reply.tool_runs, '$[*].name') AS run(name)
+WHERE reply.role = 'assistant' AND run.name #>> '{}' <> ''
+UNION ALL
+SELECT reply.id, reply.conversation_id, 'category ' || substr(category.name #>> '{}', 1, 200)
+FROM
+  chatapp_message AS reply,
+  jsonb_path_query(reply.moderation, '$.*.results[*].categories[*]') AS category(name)
+WHERE reply.role = 'assistant' AND reply.is_flagged AND category.name #>> '{}' <> ''
+UNION ALL
+SELECT reply.id, reply.conversation_id, facet.value
+FROM
+  chatapp_feedback AS feedback,
+  chatapp_message AS reply,
+  unnest(ARRAY[
+    'feedback',
+    'feedback ' || feedback.rating,
+    CASE WHEN feedback.rating = 'down' THEN 'flagged' END
+  ]) AS facet(value)
+WHERE reply.id = feedback.message_id AND reply.role = 'assistant' AND facet.value IS NOT NULL
+UNION ALL
+SELECT finding.message_id, finding.conversation_id, facet.value
+FROM
+  chatapp_rulefinding AS finding,
+  unnest(ARRAY['flagged', 'flagged rule', 'flagged rule-' || finding.rule_id]) AS facet(value);
+
+-- All triggers write by these two functions. The first updates the row of sums, even with nothing
+-- to add, so that concurrent transactions wait for each other there, and returns the row's day. A
+-- missing row is created, unless the conversation is being deleted.
+
+CREATE OR REPLACE FUNCTION chatapp_add_to_sums(
+  key uuid, more_replies bigint, more_cost bigint, more_characters bigint
+) RETURNS date LANGUAGE plpgsql AS $$
 DECLARE
-  more_replies bigint := CASE WHEN NEW.deleted_at IS NULL THEN 1 ELSE 0 END;
-  more_cost bigint := more_replies * coalesce(
-    (SELECT cost FROM chatapp_usage WHERE message_id = NEW.id), 0
+  day date;
+BEGIN
+  UPDATE chatapp_conversationsums
+  SET
+    replies = replies + more_replies,
+    cost = cost + more_cost,
+    characters = characters + more_characters
+  WHERE conversation_id = key
+  RETURNING used_on INTO day;
+  IF NOT FOUND THEN
+    INSERT INTO chatapp_conversationsums AS sums
+      (conversation_id, used_on, replies, cost, characters)
+    SELECT id, (updated_at AT TIME ZONE 'UTC')::date, more_replies, more_cost, more_characters
+    FROM chatapp_conversation
+    WHERE id = key
+    FOR KEY SHARE
+    ON CONFLICT (conversation_id) DO UPDATE
+    SET
+      replies = sums.replies + EXCLUDED.replies,
+      cost = sums.cost + EXCLUDED.cost,
+      characters = sums.characters + EXCLUDED.characters
+    RETURNING used_on INTO day;
+  END IF;
+  RETURN day;
+END $$;
+
+CREATE OR REPLACE FUNCTION chatapp_add_facets(message uuid, day date) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO chatapp_conversationfact (conversation_id, fact, used_on)
+  SELECT conversation_id, fact, day
+  FROM chatapp_expectedfacets
+  WHERE message_id = message AND day IS NOT NULL
+  ON CONFLICT DO NOTHING;
+END $$;
+
+-- Messages. In a trigger of INSERT, all columns of OLD are null; in one of DELETE, those of NEW.
+
+CREATE OR REPLACE FUNCTION chatapp_sums_message() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  more_replies bigint :=
+    CASE WHEN NEW.role = 'assistant' AND NEW.deleted_at IS NULL THEN 1 ELSE 0 END
+    - CASE WHEN OLD.role = 'assistant' AND OLD.deleted_at IS NULL THEN 1 ELSE 0 END;
+  more_cost bigint := CASE WHEN more_replies <> 0 THEN more_replies * coalesce(
+    (SELECT cost FROM chatapp_usage WHERE message_id IN (NEW.id, OLD.id)), 0
+  ) ELSE 0 END;
+  day date := chatapp_add_to_sums(
+    coalesce(NEW.conversation_id, OLD.conversation_id), more_replies, more_cost,
+    chatapp_count_characters(NEW) - chatapp_count_characters(OLD)
   );
 BEGIN
-  UPDATE chatapp_conversationsums
-  SET replies = replies + more_replies, cost = cost + more_cost
-  WHERE conversation_id = NEW.conversation_id;
-  IF NOT FOUND THEN
-    INSERT INTO chatapp_conversationsums AS kept
-      (conversation_id, used_on, replies, cost, characters)
-    SELECT id, (updated_at AT TIME ZONE 'UTC')::date, more_replies, more_cost, 0
-    FROM chatapp_conversation
-    WHERE id = NEW.conversation_id
-    FOR KEY SHARE
-    ON CONFLICT (conversation_id) DO UPDATE
-    SET replies = kept.replies + EXCLUDED.replies, cost = kept.cost + EXCLUDED.cost;
+  IF TG_OP = 'INSERT' AND NEW.role = 'assistant' THEN
+    PERFORM chatapp_add_facets(NEW.id, day);
   END IF;
-
-  INSERT INTO chatapp_conversationfact (conversation_id, fact, used_on)
-  SELECT sums.conversation_id, found.fact, sums.used_on
-  FROM chatapp_conversationsums AS sums, (
-    SELECT 'model ' || NEW.model AS fact
-    WHERE NEW.model <> ''
-    UNION ALL
-    SELECT 'upstream ' || NEW.upstream_id
-    WHERE NEW.upstream_id IS NOT NULL
-    UNION ALL
-    SELECT 'ending ' || NEW.ending
-    WHERE NEW.ending NOT IN ('', 'streaming', 'complete')
-    UNION ALL
-    SELECT 'tool ' || substr(run.name #>> '{}', 1, 200)
-    FROM jsonb_path_query(NEW.earlier_rounds, '$[*].tool_runs[*].name') AS run(name)
-    WHERE run.name #>> '{}' <> ''
-    UNION ALL
-    SELECT 'tool ' || substr(run.name #>> '{}', 1, 200)
-    FROM jsonb_path_query(NEW.tool_runs, '$[*].name') AS run(name)
-    WHERE run.name #>> '{}' <> ''
-    UNION ALL
-    SELECT 'flagged'
-    WHERE NEW.is_flagged
-    UNION ALL
-    SELECT 'flagged moderation'
-    WHERE NEW.is_flagged
-    UNION ALL
-    SELECT 'category ' || substr(category.name #>> '{}', 1, 200)
-    FROM jsonb_path_query(NEW.moderation, '$.*.results[*].categories[*]') AS category(name)
-    WHERE NEW.is_flagged AND category.name #>> '{}' <> ''
-  ) AS found
-  WHERE sums.conversation_id = NEW.conversation_id
-  FOR SHARE OF sums
-  ON CONFLICT DO NOTHING;
   RETURN NULL;
 END $$;
 
-CREATE OR REPLACE TRIGGER chatapp_facts_message_came
+CREATE OR REPLACE TRIGGER chatapp_sums_message_insert
 AFTER INSERT ON chatapp_message
-FOR EACH ROW WHEN (NEW.role = 'assistant')
-EXECUTE FUNCTION chatapp_facts_message_came();
+FOR EACH ROW WHEN (
+  NEW.role = 'assistant' OR (NEW.deleted_at IS NULL AND NEW.ending <> 'streaming')
+)
+EXECUTE FUNCTION chatapp_sums_message();
 
-CREATE OR REPLACE FUNCTION chatapp_facts_message_grew() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE TRIGGER chatapp_sums_message_update
+AFTER UPDATE OF role, deleted_at, ending, content, earlier_rounds ON chatapp_message
+FOR EACH ROW WHEN (
+  (OLD.role = 'assistant' AND OLD.deleted_at IS NULL)
+  <> (NEW.role = 'assistant' AND NEW.deleted_at IS NULL)
+  OR (OLD.deleted_at IS NULL AND OLD.ending <> 'streaming')
+  <> (NEW.deleted_at IS NULL AND NEW.ending <> 'streaming')
+  OR (
+    NEW.deleted_at IS NULL AND NEW.ending <> 'streaming'
+    AND (NEW.content <> OLD.content OR NEW.earlier_rounds <> OLD.earlier_rounds)
+  )
+)
+EXECUTE FUNCTION chatapp_sums_message();
+
+CREATE OR REPLACE TRIGGER chatapp_sums_message_delete
+AFTER DELETE ON chatapp_message
+FOR EACH ROW WHEN (OLD.deleted_at IS NULL)
+EXECUTE FUNCTION chatapp_sums_message();
+
+-- Facets that come later, of messages, feedback and findings of rules
+
+CREATE OR REPLACE FUNCTION chatapp_facets_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  message uuid;
+  key uuid;
 BEGIN
-  UPDATE chatapp_conversationsums
-  SET replies = replies
-  WHERE conversation_id = NEW.conversation_id;
-  IF NOT FOUND THEN
-    INSERT INTO chatapp_conversationsums AS kept
-      (conversation_id, used_on, replies, cost, characters)
-    SELECT id, (updated_at AT TIME ZONE 'UTC')::date, 0, 0, 0
-    FROM chatapp_conversation
-    WHERE id = NEW.conversation_id
-    FOR KEY SHARE
-    ON CONFLICT (conversation_id) DO UPDATE
-    SET replies = kept.replies;
+  IF TG_TABLE_NAME = 'chatapp_message' THEN
+    message := NEW.id;
+  ELSE
+    message := NEW.message_id;
   END IF;
-
-  INSERT INTO chatapp_conversationfact (conversation_id, fact, used_on)
-  SELECT sums.conversation_id, found.fact, sums.used_on
-  FROM chatapp_conversationsums AS sums, (
-    SELECT 'model ' || NEW.model AS fact
-    WHERE NEW.model <> ''
-    UNION ALL
-    SELECT 'upstream ' || NEW.upstream_id
-    WHERE NEW.upstream_id IS NOT NULL
-    UNION ALL
-    SELECT 'ending ' || NEW.ending
-    WHERE NEW.ending NOT IN ('', 'streaming', 'complete')
-    UNION ALL
-    SELECT 'tool ' || substr(run.name #>> '{}', 1, 200)
-    FROM jsonb_path_query(NEW.earlier_rounds, '$[*].tool_runs[*].name') AS run(name)
-    WHERE run.name #>> '{}' <> ''
-    UNION ALL
-    SELECT 'tool ' || substr(run.name #>> '{}', 1, 200)
-    FROM jsonb_path_query(NEW.tool_runs, '$[*].name') AS run(name)
-    WHERE run.name #>> '{}' <> ''
-    UNION ALL
-    SELECT 'flagged'
-    WHERE NEW.is_flagged
-    UNION ALL
-    SELECT 'flagged moderation'
-    WHERE NEW.is_flagged
-    UNION ALL
-    SELECT 'category ' || substr(category.name #>> '{}', 1, 200)
-    FROM jsonb_path_query(NEW.moderation, '$.*.results[*].categories[*]') AS category(name)
-    WHERE NEW.is_flagged AND category.name #>> '{}' <> ''
-  ) AS found
-  WHERE sums.conversation_id = NEW.conversation_id
-  FOR SHARE OF sums
-  ON CONFLICT DO NOTHING;
+  SELECT conversation_id INTO key FROM chatapp_message WHERE id = message;
+  PERFORM chatapp_add_facets(message, chatapp_add_to_sums(key, 0, 0, 0));
   RETURN NULL;
 END $$;
 
-CREATE OR REPLACE TRIGGER chatapp_facts_message_grew
+CREATE OR REPLACE TRIGGER chatapp_facets_message_update
 AFTER UPDATE OF model, upstream_id, ending, earlier_rounds, tool_runs, is_flagged, moderation
 ON chatapp_message
 FOR EACH ROW WHEN (
@@ -138,434 +217,89 @@ FOR EACH ROW WHEN (
     )
   )
 )
-EXECUTE FUNCTION chatapp_facts_message_grew();
+EXECUTE FUNCTION chatapp_facets_changed();
 
-CREATE OR REPLACE FUNCTION chatapp_facts_message_moved() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE
-  more_replies bigint := CASE
-    WHEN NEW.role = 'assistant' AND NEW.deleted_at IS NULL THEN 1 ELSE -1
-  END;
-  more_cost bigint := more_replies * coalesce(
-    (SELECT cost FROM chatapp_usage WHERE message_id = NEW.id), 0
-  );
-BEGIN
-  UPDATE chatapp_conversationsums
-  SET replies = replies + more_replies, cost = cost + more_cost
-  WHERE conversation_id = NEW.conversation_id;
-  IF NOT FOUND THEN
-    INSERT INTO chatapp_conversationsums AS kept
-      (conversation_id, used_on, replies, cost, characters)
-    SELECT id, (updated_at AT TIME ZONE 'UTC')::date, more_replies, more_cost, 0
-    FROM chatapp_conversation
-    WHERE id = NEW.conversation_id
-    FOR KEY SHARE
-    ON CONFLICT (conversation_id) DO UPDATE
-    SET replies = kept.replies + EXCLUDED.replies, cost = kept.cost + EXCLUDED.cost;
-  END IF;
-  RETURN NULL;
-END $$;
+CREATE OR REPLACE TRIGGER chatapp_facets_feedback_insert
+AFTER INSERT ON chatapp_feedback
+FOR EACH ROW EXECUTE FUNCTION chatapp_facets_changed();
 
-CREATE OR REPLACE TRIGGER chatapp_facts_message_moved
-AFTER UPDATE OF deleted_at, role ON chatapp_message
-FOR EACH ROW WHEN (
-  (OLD.role = 'assistant' AND OLD.deleted_at IS NULL)
-  <> (NEW.role = 'assistant' AND NEW.deleted_at IS NULL)
-)
-EXECUTE FUNCTION chatapp_facts_message_moved();
+CREATE OR REPLACE TRIGGER chatapp_facets_feedback_update
+AFTER UPDATE OF rating ON chatapp_feedback
+FOR EACH ROW WHEN (NEW.rating <> OLD.rating)
+EXECUTE FUNCTION chatapp_facets_changed();
 
-CREATE OR REPLACE FUNCTION chatapp_facts_message_went() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE
-  more_replies bigint := -1;
-  more_cost bigint := -coalesce(
-    (SELECT cost FROM chatapp_usage WHERE message_id = OLD.id), 0
-  );
-BEGIN
-  UPDATE chatapp_conversationsums
-  SET replies = replies + more_replies, cost = cost + more_cost
-  WHERE conversation_id = OLD.conversation_id;
-  IF NOT FOUND THEN
-    INSERT INTO chatapp_conversationsums AS kept
-      (conversation_id, used_on, replies, cost, characters)
-    SELECT id, (updated_at AT TIME ZONE 'UTC')::date, more_replies, more_cost, 0
-    FROM chatapp_conversation
-    WHERE id = OLD.conversation_id
-    FOR KEY SHARE
-    ON CONFLICT (conversation_id) DO UPDATE
-    SET replies = kept.replies + EXCLUDED.replies, cost = kept.cost + EXCLUDED.cost;
-  END IF;
-  RETURN NULL;
-END $$;
-
-CREATE OR REPLACE TRIGGER chatapp_facts_message_went
-AFTER DELETE ON chatapp_message
-FOR EACH ROW WHEN (OLD.role = 'assistant' AND OLD.deleted_at IS NULL)
-EXECUTE FUNCTION chatapp_facts_message_went();
-
--- Characters: a message counts once it is no longer streaming, so that a checkpoint changes no sum.
-
-CREATE OR REPLACE FUNCTION chatapp_facts_text_came() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE
-  more_characters bigint := char_length(NEW.content) + (
-    SELECT coalesce(sum(char_length(said.text #>> '{}')), 0)
-    FROM jsonb_path_query(NEW.earlier_rounds, '$[*].content') AS said(text)
-  );
-BEGIN
-  UPDATE chatapp_conversationsums
-  SET characters = characters + more_characters
-  WHERE conversation_id = NEW.conversation_id;
-  IF NOT FOUND THEN
-    INSERT INTO chatapp_conversationsums AS kept
-      (conversation_id, used_on, replies, cost, characters)
-    SELECT id, (updated_at AT TIME ZONE 'UTC')::date, 0, 0, more_characters
-    FROM chatapp_conversation
-    WHERE id = NEW.conversation_id
-    FOR KEY SHARE
-    ON CONFLICT (conversation_id) DO UPDATE
-    SET characters = kept.characters + EXCLUDED.characters;
-  END IF;
-  RETURN NULL;
-END $$;
-
-CREATE OR REPLACE TRIGGER chatapp_facts_text_came
-AFTER INSERT ON chatapp_message
-FOR EACH ROW WHEN (NEW.deleted_at IS NULL AND NEW.ending <> 'streaming')
-EXECUTE FUNCTION chatapp_facts_text_came();
-
-CREATE OR REPLACE FUNCTION chatapp_facts_text_changed() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE
-  more_characters bigint :=
-    CASE WHEN NEW.deleted_at IS NULL AND NEW.ending <> 'streaming' THEN
-      char_length(NEW.content) + (
-        SELECT coalesce(sum(char_length(said.text #>> '{}')), 0)
-        FROM jsonb_path_query(NEW.earlier_rounds, '$[*].content') AS said(text)
-      )
-    ELSE 0 END
-    - CASE WHEN OLD.deleted_at IS NULL AND OLD.ending <> 'streaming' THEN
-      char_length(OLD.content) + (
-        SELECT coalesce(sum(char_length(said.text #>> '{}')), 0)
-        FROM jsonb_path_query(OLD.earlier_rounds, '$[*].content') AS said(text)
-      )
-    ELSE 0 END;
-BEGIN
-  UPDATE chatapp_conversationsums
-  SET characters = characters + more_characters
-  WHERE conversation_id = NEW.conversation_id;
-  IF NOT FOUND THEN
-    INSERT INTO chatapp_conversationsums AS kept
-      (conversation_id, used_on, replies, cost, characters)
-    SELECT id, (updated_at AT TIME ZONE 'UTC')::date, 0, 0, more_characters
-    FROM chatapp_conversation
-    WHERE id = NEW.conversation_id
-    FOR KEY SHARE
-    ON CONFLICT (conversation_id) DO UPDATE
-    SET characters = kept.characters + EXCLUDED.characters;
-  END IF;
-  RETURN NULL;
-END $$;
-
-CREATE OR REPLACE TRIGGER chatapp_facts_text_changed
-AFTER UPDATE OF content, earlier_rounds, ending, deleted_at ON chatapp_message
-FOR EACH ROW WHEN (
-  (OLD.deleted_at IS NULL AND OLD.ending <> 'streaming')
-  <> (NEW.deleted_at IS NULL AND NEW.ending <> 'streaming')
-  OR (
-    NEW.deleted_at IS NULL AND NEW.ending <> 'streaming'
-    AND (NEW.content <> OLD.content OR NEW.earlier_rounds <> OLD.earlier_rounds)
-  )
-)
-EXECUTE FUNCTION chatapp_facts_text_changed();
-
-CREATE OR REPLACE FUNCTION chatapp_facts_text_went() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE
-  more_characters bigint := -char_length(OLD.content) - (
-    SELECT coalesce(sum(char_length(said.text #>> '{}')), 0)
-    FROM jsonb_path_query(OLD.earlier_rounds, '$[*].content') AS said(text)
-  );
-BEGIN
-  UPDATE chatapp_conversationsums
-  SET characters = characters + more_characters
-  WHERE conversation_id = OLD.conversation_id;
-  IF NOT FOUND THEN
-    INSERT INTO chatapp_conversationsums AS kept
-      (conversation_id, used_on, replies, cost, characters)
-    SELECT id, (updated_at AT TIME ZONE 'UTC')::date, 0, 0, more_characters
-    FROM chatapp_conversation
-    WHERE id = OLD.conversation_id
-    FOR KEY SHARE
-    ON CONFLICT (conversation_id) DO UPDATE
-    SET characters = kept.characters + EXCLUDED.characters;
-  END IF;
-  RETURN NULL;
-END $$;
-
-CREATE OR REPLACE TRIGGER chatapp_facts_text_went
-AFTER DELETE ON chatapp_message
-FOR EACH ROW WHEN (OLD.deleted_at IS NULL AND OLD.ending <> 'streaming')
-EXECUTE FUNCTION chatapp_facts_text_went();
+CREATE OR REPLACE TRIGGER chatapp_facets_finding_insert
+AFTER INSERT ON chatapp_rulefinding
+FOR EACH ROW EXECUTE FUNCTION chatapp_facets_changed();
 
 -- Costs: the message of a title's usage is the conversation; a summary's usage names it.
 
-CREATE OR REPLACE FUNCTION chatapp_facts_usage_came() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION chatapp_sums_usage() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
-  its_conversation uuid := CASE NEW.kind WHEN 'title' THEN NEW.message_id WHEN 'recap' THEN NEW.conversation ELSE (
-    SELECT conversation_id FROM chatapp_message
-    WHERE id = NEW.message_id AND role = 'assistant' AND deleted_at IS NULL
-  ) END;
-  more_cost bigint := NEW.cost;
+  booked chatapp_usage := CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END;
+  key uuid := CASE booked.kind
+    WHEN 'title' THEN booked.message_id
+    WHEN 'recap' THEN booked.conversation
+    ELSE (
+      SELECT conversation_id
+      FROM chatapp_message
+      WHERE id = booked.message_id AND role = 'assistant' AND deleted_at IS NULL
+    )
+  END;
 BEGIN
-  UPDATE chatapp_conversationsums
-  SET cost = cost + more_cost
-  WHERE conversation_id = its_conversation;
-  IF NOT FOUND THEN
-    INSERT INTO chatapp_conversationsums AS kept
-      (conversation_id, used_on, replies, cost, characters)
-    SELECT id, (updated_at AT TIME ZONE 'UTC')::date, 0, more_cost, 0
-    FROM chatapp_conversation
-    WHERE id = its_conversation
-    FOR KEY SHARE
-    ON CONFLICT (conversation_id) DO UPDATE
-    SET cost = kept.cost + EXCLUDED.cost;
-  END IF;
+  PERFORM chatapp_add_to_sums(key, 0, coalesce(NEW.cost, 0) - coalesce(OLD.cost, 0), 0);
   RETURN NULL;
 END $$;
 
-CREATE OR REPLACE TRIGGER chatapp_facts_usage_came
+CREATE OR REPLACE TRIGGER chatapp_sums_usage_insert
 AFTER INSERT ON chatapp_usage
 FOR EACH ROW WHEN (NEW.cost <> 0)
-EXECUTE FUNCTION chatapp_facts_usage_came();
+EXECUTE FUNCTION chatapp_sums_usage();
 
-CREATE OR REPLACE FUNCTION chatapp_facts_usage_changed() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE
-  its_conversation uuid := CASE NEW.kind WHEN 'title' THEN NEW.message_id WHEN 'recap' THEN NEW.conversation ELSE (
-    SELECT conversation_id FROM chatapp_message
-    WHERE id = NEW.message_id AND role = 'assistant' AND deleted_at IS NULL
-  ) END;
-  more_cost bigint := coalesce(NEW.cost, 0) - coalesce(OLD.cost, 0);
-BEGIN
-  UPDATE chatapp_conversationsums
-  SET cost = cost + more_cost
-  WHERE conversation_id = its_conversation;
-  IF NOT FOUND THEN
-    INSERT INTO chatapp_conversationsums AS kept
-      (conversation_id, used_on, replies, cost, characters)
-    SELECT id, (updated_at AT TIME ZONE 'UTC')::date, 0, more_cost, 0
-    FROM chatapp_conversation
-    WHERE id = its_conversation
-    FOR KEY SHARE
-    ON CONFLICT (conversation_id) DO UPDATE
-    SET cost = kept.cost + EXCLUDED.cost;
-  END IF;
-  RETURN NULL;
-END $$;
-
-CREATE OR REPLACE TRIGGER chatapp_facts_usage_changed
+CREATE OR REPLACE TRIGGER chatapp_sums_usage_update
 AFTER UPDATE OF cost ON chatapp_usage
 FOR EACH ROW WHEN (coalesce(NEW.cost, 0) <> coalesce(OLD.cost, 0))
-EXECUTE FUNCTION chatapp_facts_usage_changed();
+EXECUTE FUNCTION chatapp_sums_usage();
 
-CREATE OR REPLACE FUNCTION chatapp_facts_usage_went() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE
-  its_conversation uuid := CASE OLD.kind WHEN 'title' THEN OLD.message_id WHEN 'recap' THEN OLD.conversation ELSE (
-    SELECT conversation_id FROM chatapp_message
-    WHERE id = OLD.message_id AND role = 'assistant' AND deleted_at IS NULL
-  ) END;
-  more_cost bigint := -OLD.cost;
-BEGIN
-  UPDATE chatapp_conversationsums
-  SET cost = cost + more_cost
-  WHERE conversation_id = its_conversation;
-  IF NOT FOUND THEN
-    INSERT INTO chatapp_conversationsums AS kept
-      (conversation_id, used_on, replies, cost, characters)
-    SELECT id, (updated_at AT TIME ZONE 'UTC')::date, 0, more_cost, 0
-    FROM chatapp_conversation
-    WHERE id = its_conversation
-    FOR KEY SHARE
-    ON CONFLICT (conversation_id) DO UPDATE
-    SET cost = kept.cost + EXCLUDED.cost;
-  END IF;
-  RETURN NULL;
-END $$;
-
-CREATE OR REPLACE TRIGGER chatapp_facts_usage_went
+CREATE OR REPLACE TRIGGER chatapp_sums_usage_delete
 AFTER DELETE ON chatapp_usage
 FOR EACH ROW WHEN (OLD.cost <> 0)
-EXECUTE FUNCTION chatapp_facts_usage_went();
+EXECUTE FUNCTION chatapp_sums_usage();
 
 -- Conversations
 
-CREATE OR REPLACE FUNCTION chatapp_facts_conversation_came() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION chatapp_facets_conversation() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  day date := (NEW.updated_at AT TIME ZONE 'UTC')::date;
 BEGIN
-  INSERT INTO chatapp_conversationsums
-    (conversation_id, used_on, replies, cost, characters, is_whole)
-  VALUES (NEW.id, (NEW.updated_at AT TIME ZONE 'UTC')::date, 0, 0, 0, true)
-  ON CONFLICT DO NOTHING;
-  RETURN NULL;
-END $$;
-
-CREATE OR REPLACE TRIGGER chatapp_facts_conversation_came
-AFTER INSERT ON chatapp_conversation
-FOR EACH ROW EXECUTE FUNCTION chatapp_facts_conversation_came();
-
-CREATE OR REPLACE FUNCTION chatapp_facts_conversation_used() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  UPDATE chatapp_conversationsums
-  SET replies = replies
-  WHERE conversation_id = NEW.id;
-  IF NOT FOUND THEN
-    INSERT INTO chatapp_conversationsums AS kept
-      (conversation_id, used_on, replies, cost, characters)
-    SELECT id, (updated_at AT TIME ZONE 'UTC')::date, 0, 0, 0
-    FROM chatapp_conversation
-    WHERE id = NEW.id
-    FOR KEY SHARE
-    ON CONFLICT (conversation_id) DO UPDATE
-    SET replies = kept.replies;
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO chatapp_conversationsums
+      (conversation_id, used_on, replies, cost, characters, is_whole)
+    VALUES (NEW.id, day, 0, 0, 0, true)
+    ON CONFLICT DO NOTHING;
+  ELSIF TG_OP = 'UPDATE' THEN
+    PERFORM chatapp_add_to_sums(NEW.id, 0, 0, 0);
+    UPDATE chatapp_conversationsums SET used_on = day WHERE conversation_id = NEW.id;
+    UPDATE chatapp_conversationfact SET used_on = day WHERE conversation_id = NEW.id;
+  ELSE
+    DELETE FROM chatapp_conversationsums WHERE conversation_id = OLD.id;
+    DELETE FROM chatapp_conversationfact WHERE conversation_id = OLD.id;
   END IF;
-
-  UPDATE chatapp_conversationsums
-  SET used_on = (NEW.updated_at AT TIME ZONE 'UTC')::date
-  WHERE conversation_id = NEW.id;
-
-  UPDATE chatapp_conversationfact
-  SET used_on = (NEW.updated_at AT TIME ZONE 'UTC')::date
-  WHERE conversation_id = NEW.id;
   RETURN NULL;
 END $$;
 
-CREATE OR REPLACE TRIGGER chatapp_facts_conversation_used
+CREATE OR REPLACE TRIGGER chatapp_facets_conversation_insert
+AFTER INSERT ON chatapp_conversation
+FOR EACH ROW EXECUTE FUNCTION chatapp_facets_conversation();
+
+CREATE OR REPLACE TRIGGER chatapp_facets_conversation_update
 AFTER UPDATE OF updated_at ON chatapp_conversation
 FOR EACH ROW WHEN (
   (OLD.updated_at AT TIME ZONE 'UTC')::date
   <> (NEW.updated_at AT TIME ZONE 'UTC')::date
 )
-EXECUTE FUNCTION chatapp_facts_conversation_used();
+EXECUTE FUNCTION chatapp_facets_conversation();
 
-CREATE OR REPLACE FUNCTION chatapp_facts_conversation_went() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  DELETE FROM chatapp_conversationsums WHERE conversation_id = OLD.id;
-  DELETE FROM chatapp_conversationfact WHERE conversation_id = OLD.id;
-  RETURN NULL;
-END $$;
-
-CREATE OR REPLACE TRIGGER chatapp_facts_conversation_went
+CREATE OR REPLACE TRIGGER chatapp_facets_conversation_delete
 AFTER DELETE ON chatapp_conversation
-FOR EACH ROW EXECUTE FUNCTION chatapp_facts_conversation_went();
-
--- Feedback and findings of rules
-
-CREATE OR REPLACE FUNCTION chatapp_facts_feedback_came() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE
-  its_conversation uuid := (
-    SELECT conversation_id FROM chatapp_message WHERE id = NEW.message_id
-  );
-BEGIN
-  UPDATE chatapp_conversationsums
-  SET replies = replies
-  WHERE conversation_id = its_conversation;
-  IF NOT FOUND THEN
-    INSERT INTO chatapp_conversationsums AS kept
-      (conversation_id, used_on, replies, cost, characters)
-    SELECT id, (updated_at AT TIME ZONE 'UTC')::date, 0, 0, 0
-    FROM chatapp_conversation
-    WHERE id = its_conversation
-    FOR KEY SHARE
-    ON CONFLICT (conversation_id) DO UPDATE
-    SET replies = kept.replies;
-  END IF;
-
-  INSERT INTO chatapp_conversationfact (conversation_id, fact, used_on)
-  SELECT sums.conversation_id, found.fact, sums.used_on
-  FROM chatapp_conversationsums AS sums, (
-    SELECT 'feedback' AS fact
-    UNION ALL
-    SELECT 'feedback ' || NEW.rating
-    UNION ALL
-    SELECT 'flagged'
-    WHERE NEW.rating = 'down'
-  ) AS found
-  WHERE sums.conversation_id = its_conversation
-  FOR SHARE OF sums
-  ON CONFLICT DO NOTHING;
-  RETURN NULL;
-END $$;
-
-CREATE OR REPLACE TRIGGER chatapp_facts_feedback_came
-AFTER INSERT ON chatapp_feedback
-FOR EACH ROW EXECUTE FUNCTION chatapp_facts_feedback_came();
-
-CREATE OR REPLACE FUNCTION chatapp_facts_feedback_changed() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE
-  its_conversation uuid := (
-    SELECT conversation_id FROM chatapp_message WHERE id = NEW.message_id
-  );
-BEGIN
-  UPDATE chatapp_conversationsums
-  SET replies = replies
-  WHERE conversation_id = its_conversation;
-  IF NOT FOUND THEN
-    INSERT INTO chatapp_conversationsums AS kept
-      (conversation_id, used_on, replies, cost, characters)
-    SELECT id, (updated_at AT TIME ZONE 'UTC')::date, 0, 0, 0
-    FROM chatapp_conversation
-    WHERE id = its_conversation
-    FOR KEY SHARE
-    ON CONFLICT (conversation_id) DO UPDATE
-    SET replies = kept.replies;
-  END IF;
-
-  INSERT INTO chatapp_conversationfact (conversation_id, fact, used_on)
-  SELECT sums.conversation_id, found.fact, sums.used_on
-  FROM chatapp_conversationsums AS sums, (
-    SELECT 'feedback' AS fact
-    UNION ALL
-    SELECT 'feedback ' || NEW.rating
-    UNION ALL
-    SELECT 'flagged'
-    WHERE NEW.rating = 'down'
-  ) AS found
-  WHERE sums.conversation_id = its_conversation
-  FOR SHARE OF sums
-  ON CONFLICT DO NOTHING;
-  RETURN NULL;
-END $$;
-
-CREATE OR REPLACE TRIGGER chatapp_facts_feedback_changed
-AFTER UPDATE OF rating ON chatapp_feedback
-FOR EACH ROW WHEN (NEW.rating <> OLD.rating)
-EXECUTE FUNCTION chatapp_facts_feedback_changed();
-
-CREATE OR REPLACE FUNCTION chatapp_facts_finding_came() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  UPDATE chatapp_conversationsums
-  SET replies = replies
-  WHERE conversation_id = NEW.conversation_id;
-  IF NOT FOUND THEN
-    INSERT INTO chatapp_conversationsums AS kept
-      (conversation_id, used_on, replies, cost, characters)
-    SELECT id, (updated_at AT TIME ZONE 'UTC')::date, 0, 0, 0
-    FROM chatapp_conversation
-    WHERE id = NEW.conversation_id
-    FOR KEY SHARE
-    ON CONFLICT (conversation_id) DO UPDATE
-    SET replies = kept.replies;
-  END IF;
-
-  INSERT INTO chatapp_conversationfact (conversation_id, fact, used_on)
-  SELECT sums.conversation_id, found.fact, sums.used_on
-  FROM chatapp_conversationsums AS sums, (
-    SELECT 'flagged' AS fact
-    UNION ALL
-    SELECT 'flagged rule'
-    UNION ALL
-    SELECT 'flagged rule-' || NEW.rule_id
-  ) AS found
-  WHERE sums.conversation_id = NEW.conversation_id
-  FOR SHARE OF sums
-  ON CONFLICT DO NOTHING;
-  RETURN NULL;
-END $$;
-
-CREATE OR REPLACE TRIGGER chatapp_facts_finding_came
-AFTER INSERT ON chatapp_rulefinding
-FOR EACH ROW EXECUTE FUNCTION chatapp_facts_finding_came();
+FOR EACH ROW EXECUTE FUNCTION chatapp_facets_conversation();

@@ -1,57 +1,110 @@
--- Sums and facts of conversations; see `expected_sums` and `expected_facts` for what they count.
+-- Sums and facets of conversations, and the views that say what these should be.
 
--- Replies
+CREATE VIEW chatapp_expectedsums AS
+SELECT
+  conversation.id AS conversation_id,
+  date(conversation.updated_at) AS used_on,
+  (
+    SELECT count(*)
+    FROM chatapp_message AS reply
+    WHERE reply.conversation_id = conversation.id
+      AND reply.role = 'assistant' AND reply.deleted_at IS NULL
+  ) AS replies,
+  (
+    SELECT coalesce(sum(booked.cost), 0)
+    FROM chatapp_message AS reply
+    JOIN chatapp_usage AS booked ON booked.message_id = reply.id
+    WHERE reply.conversation_id = conversation.id
+      AND reply.role = 'assistant' AND reply.deleted_at IS NULL
+  ) + coalesce((
+    SELECT booked.cost
+    FROM chatapp_usage AS booked
+    WHERE booked.message_id = conversation.id AND booked.kind = 'title'
+  ), 0) + (
+    SELECT coalesce(sum(booked.cost), 0)
+    FROM chatapp_usage AS booked
+    WHERE booked.conversation = conversation.id
+  ) AS cost,
+  (
+    SELECT coalesce(sum(length(message.content) + (
+      SELECT coalesce(sum(length(json_extract(round.value, '$.content'))), 0)
+      FROM json_each(message.earlier_rounds) AS round
+    )), 0)
+    FROM chatapp_message AS message
+    WHERE message.conversation_id = conversation.id
+      AND message.deleted_at IS NULL AND message.ending <> 'streaming'
+  ) AS characters
+FROM chatapp_conversation AS conversation;
 
-CREATE TRIGGER chatapp_facts_message_came
-AFTER INSERT ON chatapp_message
-WHEN NEW.role = 'assistant'
+-- Facets and the messages that they come from, some more than once.
+CREATE VIEW chatapp_expectedfacets AS
+SELECT reply.id AS message_id, reply.conversation_id, facet.value AS fact
+FROM
+  chatapp_message AS reply,
+  json_each(json_array(
+    'model ' || nullif(reply.model, ''),
+    'upstream ' || reply.upstream_id,
+    'ending ' || CASE WHEN reply.ending NOT IN ('', 'streaming', 'complete') THEN reply.ending END,
+    CASE WHEN reply.is_flagged THEN 'flagged' END,
+    CASE WHEN reply.is_flagged THEN 'flagged moderation' END
+  )) AS facet
+WHERE reply.role = 'assistant' AND facet.value IS NOT NULL
+UNION ALL
+SELECT reply.id, reply.conversation_id, 'tool ' || substr(json_extract(run.value, '$.name'), 1, 200)
+FROM
+  chatapp_message AS reply,
+  json_each(reply.earlier_rounds) AS round,
+  json_each(round.value, '$.tool_runs') AS run
+WHERE reply.role = 'assistant' AND json_extract(run.value, '$.name') <> ''
+UNION ALL
+SELECT reply.id, reply.conversation_id, 'tool ' || substr(json_extract(run.value, '$.name'), 1, 200)
+FROM chatapp_message AS reply, json_each(reply.tool_runs) AS run
+WHERE reply.role = 'assistant' AND json_extract(run.value, '$.name') <> ''
+UNION ALL
+SELECT reply.id, reply.conversation_id, 'category ' || substr(category.value, 1, 200)
+FROM
+  chatapp_message AS reply,
+  json_each(reply.moderation) AS side,
+  json_each(side.value, '$.results') AS result,
+  json_each(result.value, '$.categories') AS category
+WHERE reply.role = 'assistant' AND reply.is_flagged AND category.value <> ''
+UNION ALL
+SELECT reply.id, reply.conversation_id, facet.value
+FROM
+  chatapp_feedback AS feedback,
+  chatapp_message AS reply,
+  json_each(json_array(
+    'feedback',
+    'feedback ' || feedback.rating,
+    CASE WHEN feedback.rating = 'down' THEN 'flagged' END
+  )) AS facet
+WHERE reply.id = feedback.message_id AND reply.role = 'assistant' AND facet.value IS NOT NULL
+UNION ALL
+SELECT finding.message_id, finding.conversation_id, facet.value
+FROM
+  chatapp_rulefinding AS finding,
+  json_each(json_array('flagged', 'flagged rule', 'flagged rule-' || finding.rule_id)) AS facet;
+
+-- Facets: triggers insert a message into the view to add the facets that come from it.
+
+CREATE TRIGGER chatapp_facets_add
+INSTEAD OF INSERT ON chatapp_expectedfacets
 BEGIN
-  UPDATE chatapp_conversationsums
-  SET
-    replies = replies + 1,
-    cost = cost + coalesce((SELECT cost FROM chatapp_usage WHERE message_id = NEW.id), 0)
-  WHERE conversation_id = NEW.conversation_id AND NEW.deleted_at IS NULL;
-
   INSERT INTO chatapp_conversationfact (conversation_id, fact, used_on)
-  SELECT sums.conversation_id, found.fact, sums.used_on
-  FROM chatapp_conversationsums AS sums, (
-    SELECT 'model ' || NEW.model AS fact
-    WHERE NEW.model <> ''
-    UNION ALL
-    SELECT 'upstream ' || NEW.upstream_id
-    WHERE NEW.upstream_id IS NOT NULL
-    UNION ALL
-    SELECT 'ending ' || NEW.ending
-    WHERE NEW.ending NOT IN ('', 'streaming', 'complete')
-    UNION ALL
-    SELECT 'tool ' || substr(json_extract(run.value, '$.name'), 1, 200)
-    FROM
-      json_each(NEW.earlier_rounds) AS round,
-      json_each(round.value, '$.tool_runs') AS run
-    WHERE json_extract(run.value, '$.name') <> ''
-    UNION ALL
-    SELECT 'tool ' || substr(json_extract(run.value, '$.name'), 1, 200)
-    FROM json_each(NEW.tool_runs) AS run
-    WHERE json_extract(run.value, '$.name') <> ''
-    UNION ALL
-    SELECT 'flagged'
-    WHERE NEW.is_flagged
-    UNION ALL
-    SELECT 'flagged moderation'
-    WHERE NEW.is_flagged
-    UNION ALL
-    SELECT 'category ' || substr(category.value, 1, 200)
-    FROM
-      json_each(NEW.moderation) AS side,
-      json_each(side.value, '$.results') AS result,
-      json_each(result.value, '$.categories') AS category
-    WHERE NEW.is_flagged AND category.value <> ''
-  ) AS found
-  WHERE sums.conversation_id = NEW.conversation_id
+  SELECT conversation_id, fact, used_on
+  FROM chatapp_expectedfacets JOIN chatapp_conversationsums USING (conversation_id)
+  WHERE message_id = NEW.message_id
   ON CONFLICT DO NOTHING;
 END;
 
-CREATE TRIGGER chatapp_facts_message_grew
+CREATE TRIGGER chatapp_facets_message_insert
+AFTER INSERT ON chatapp_message
+WHEN NEW.role = 'assistant'
+BEGIN
+  INSERT INTO chatapp_expectedfacets (message_id) VALUES (NEW.id);
+END;
+
+CREATE TRIGGER chatapp_facets_message_update
 AFTER UPDATE OF model, upstream_id, ending, earlier_rounds, tool_runs, is_flagged, moderation
 ON chatapp_message
 WHEN NEW.role = 'assistant' AND (
@@ -68,90 +121,53 @@ WHEN NEW.role = 'assistant' AND (
   )
 )
 BEGIN
-  INSERT INTO chatapp_conversationfact (conversation_id, fact, used_on)
-  SELECT sums.conversation_id, found.fact, sums.used_on
-  FROM chatapp_conversationsums AS sums, (
-    SELECT 'model ' || NEW.model AS fact
-    WHERE NEW.model <> ''
-    UNION ALL
-    SELECT 'upstream ' || NEW.upstream_id
-    WHERE NEW.upstream_id IS NOT NULL
-    UNION ALL
-    SELECT 'ending ' || NEW.ending
-    WHERE NEW.ending NOT IN ('', 'streaming', 'complete')
-    UNION ALL
-    SELECT 'tool ' || substr(json_extract(run.value, '$.name'), 1, 200)
-    FROM
-      json_each(NEW.earlier_rounds) AS round,
-      json_each(round.value, '$.tool_runs') AS run
-    WHERE json_extract(run.value, '$.name') <> ''
-    UNION ALL
-    SELECT 'tool ' || substr(json_extract(run.value, '$.name'), 1, 200)
-    FROM json_each(NEW.tool_runs) AS run
-    WHERE json_extract(run.value, '$.name') <> ''
-    UNION ALL
-    SELECT 'flagged'
-    WHERE NEW.is_flagged
-    UNION ALL
-    SELECT 'flagged moderation'
-    WHERE NEW.is_flagged
-    UNION ALL
-    SELECT 'category ' || substr(category.value, 1, 200)
-    FROM
-      json_each(NEW.moderation) AS side,
-      json_each(side.value, '$.results') AS result,
-      json_each(result.value, '$.categories') AS category
-    WHERE NEW.is_flagged AND category.value <> ''
-  ) AS found
-  WHERE sums.conversation_id = NEW.conversation_id
-  ON CONFLICT DO NOTHING;
+  INSERT INTO chatapp_expectedfacets (message_id) VALUES (NEW.id);
 END;
 
-CREATE TRIGGER chatapp_facts_message_moved
-AFTER UPDATE OF deleted_at, role ON chatapp_message
+CREATE TRIGGER chatapp_facets_feedback_insert
+AFTER INSERT ON chatapp_feedback
+BEGIN
+  INSERT INTO chatapp_expectedfacets (message_id) VALUES (NEW.message_id);
+END;
+
+CREATE TRIGGER chatapp_facets_feedback_update
+AFTER UPDATE OF rating ON chatapp_feedback
+WHEN NEW.rating <> OLD.rating
+BEGIN
+  INSERT INTO chatapp_expectedfacets (message_id) VALUES (NEW.message_id);
+END;
+
+CREATE TRIGGER chatapp_facets_finding_insert
+AFTER INSERT ON chatapp_rulefinding
+BEGIN
+  INSERT INTO chatapp_expectedfacets (message_id) VALUES (NEW.message_id);
+END;
+
+-- Sums of messages: one counts its characters once it is no longer streaming, so that a checkpoint
+-- changes no sum.
+
+CREATE TRIGGER chatapp_sums_message_insert
+AFTER INSERT ON chatapp_message
+WHEN NEW.deleted_at IS NULL
+BEGIN
+  UPDATE chatapp_conversationsums
+  SET
+    replies = replies + (NEW.role = 'assistant'),
+    cost = cost + (NEW.role = 'assistant')
+      * coalesce((SELECT cost FROM chatapp_usage WHERE message_id = NEW.id), 0),
+    characters = characters + (NEW.ending <> 'streaming') * (
+      SELECT length(NEW.content) + coalesce(sum(length(json_extract(value, '$.content'))), 0)
+      FROM json_each(NEW.earlier_rounds)
+    )
+  WHERE conversation_id = NEW.conversation_id;
+END;
+
+CREATE TRIGGER chatapp_sums_message_update
+AFTER UPDATE OF role, deleted_at, ending, content, earlier_rounds ON chatapp_message
 WHEN
   (OLD.role = 'assistant' AND OLD.deleted_at IS NULL)
   <> (NEW.role = 'assistant' AND NEW.deleted_at IS NULL)
-BEGIN
-  UPDATE chatapp_conversationsums
-  SET
-    replies = replies
-      + CASE WHEN NEW.role = 'assistant' AND NEW.deleted_at IS NULL THEN 1 ELSE -1 END,
-    cost = cost
-      + CASE WHEN NEW.role = 'assistant' AND NEW.deleted_at IS NULL THEN 1 ELSE -1 END
-      * coalesce((SELECT cost FROM chatapp_usage WHERE message_id = NEW.id), 0)
-  WHERE conversation_id = NEW.conversation_id;
-END;
-
-CREATE TRIGGER chatapp_facts_message_went
-AFTER DELETE ON chatapp_message
-WHEN OLD.role = 'assistant' AND OLD.deleted_at IS NULL
-BEGIN
-  UPDATE chatapp_conversationsums
-  SET
-    replies = replies - 1,
-    cost = cost - coalesce((SELECT cost FROM chatapp_usage WHERE message_id = OLD.id), 0)
-  WHERE conversation_id = OLD.conversation_id;
-END;
-
--- Characters: a message counts once it is no longer streaming, so that a checkpoint changes no sum.
-
-CREATE TRIGGER chatapp_facts_text_came
-AFTER INSERT ON chatapp_message
-WHEN NEW.deleted_at IS NULL AND NEW.ending <> 'streaming'
-BEGIN
-  UPDATE chatapp_conversationsums
-  SET characters = characters + length(NEW.content) + (
-    SELECT coalesce(sum(length(json_extract(round.value, '$.content'))), 0)
-    FROM json_each(NEW.earlier_rounds) AS round
-  )
-  WHERE conversation_id = NEW.conversation_id;
-END;
-
-CREATE TRIGGER chatapp_facts_text_changed
-AFTER UPDATE OF content, earlier_rounds, ending, deleted_at ON chatapp_message
-WHEN
-  (OLD.deleted_at IS NULL AND OLD.ending <> 'streaming')
+  OR (OLD.deleted_at IS NULL AND OLD.ending <> 'streaming')
   <> (NEW.deleted_at IS NULL AND NEW.ending <> 'streaming')
   OR (
     NEW.deleted_at IS NULL AND NEW.ending <> 'streaming'
@@ -159,75 +175,96 @@ WHEN
   )
 BEGIN
   UPDATE chatapp_conversationsums
-  SET characters = characters
-    + CASE WHEN NEW.deleted_at IS NULL AND NEW.ending <> 'streaming' THEN
-      length(NEW.content) + (
-        SELECT coalesce(sum(length(json_extract(round.value, '$.content'))), 0)
-        FROM json_each(NEW.earlier_rounds) AS round
-      )
-    ELSE 0 END
-    - CASE WHEN OLD.deleted_at IS NULL AND OLD.ending <> 'streaming' THEN
-      length(OLD.content) + (
-        SELECT coalesce(sum(length(json_extract(round.value, '$.content'))), 0)
-        FROM json_each(OLD.earlier_rounds) AS round
-      )
-    ELSE 0 END
+  SET
+    replies = replies
+      + (NEW.role = 'assistant' AND NEW.deleted_at IS NULL)
+      - (OLD.role = 'assistant' AND OLD.deleted_at IS NULL),
+    cost = cost + (
+      (NEW.role = 'assistant' AND NEW.deleted_at IS NULL)
+      - (OLD.role = 'assistant' AND OLD.deleted_at IS NULL)
+    ) * coalesce((SELECT cost FROM chatapp_usage WHERE message_id = NEW.id), 0),
+    characters = characters + (NEW.deleted_at IS NULL AND NEW.ending <> 'streaming') * (
+      SELECT length(NEW.content) + coalesce(sum(length(json_extract(value, '$.content'))), 0)
+      FROM json_each(NEW.earlier_rounds)
+    ) - (OLD.deleted_at IS NULL AND OLD.ending <> 'streaming') * (
+      SELECT length(OLD.content) + coalesce(sum(length(json_extract(value, '$.content'))), 0)
+      FROM json_each(OLD.earlier_rounds)
+    )
   WHERE conversation_id = NEW.conversation_id;
 END;
 
-CREATE TRIGGER chatapp_facts_text_went
+CREATE TRIGGER chatapp_sums_message_delete
 AFTER DELETE ON chatapp_message
-WHEN OLD.deleted_at IS NULL AND OLD.ending <> 'streaming'
+WHEN OLD.deleted_at IS NULL
 BEGIN
   UPDATE chatapp_conversationsums
-  SET characters = characters - length(OLD.content) - (
-    SELECT coalesce(sum(length(json_extract(round.value, '$.content'))), 0)
-    FROM json_each(OLD.earlier_rounds) AS round
-  )
+  SET
+    replies = replies - (OLD.role = 'assistant'),
+    cost = cost - (OLD.role = 'assistant')
+      * coalesce((SELECT cost FROM chatapp_usage WHERE message_id = OLD.id), 0),
+    characters = characters - (OLD.ending <> 'streaming') * (
+      SELECT length(OLD.content) + coalesce(sum(length(json_extract(value, '$.content'))), 0)
+      FROM json_each(OLD.earlier_rounds)
+    )
   WHERE conversation_id = OLD.conversation_id;
 END;
 
 -- Costs: the message of a title's usage is the conversation; a summary's usage names it.
 
-CREATE TRIGGER chatapp_facts_usage_came
+CREATE TRIGGER chatapp_sums_usage_insert
 AFTER INSERT ON chatapp_usage
 WHEN NEW.cost <> 0
 BEGIN
   UPDATE chatapp_conversationsums
   SET cost = cost + NEW.cost
-  WHERE conversation_id = CASE NEW.kind WHEN 'title' THEN NEW.message_id WHEN 'recap' THEN NEW.conversation ELSE (
-    SELECT conversation_id FROM chatapp_message
-    WHERE id = NEW.message_id AND role = 'assistant' AND deleted_at IS NULL
-  ) END;
+  WHERE conversation_id = CASE NEW.kind
+    WHEN 'title' THEN NEW.message_id
+    WHEN 'recap' THEN NEW.conversation
+    ELSE (
+      SELECT conversation_id
+      FROM chatapp_message
+      WHERE id = NEW.message_id AND role = 'assistant' AND deleted_at IS NULL
+    )
+  END;
 END;
 
-CREATE TRIGGER chatapp_facts_usage_changed
+CREATE TRIGGER chatapp_sums_usage_update
 AFTER UPDATE OF cost ON chatapp_usage
 WHEN coalesce(NEW.cost, 0) <> coalesce(OLD.cost, 0)
 BEGIN
   UPDATE chatapp_conversationsums
   SET cost = cost + coalesce(NEW.cost, 0) - coalesce(OLD.cost, 0)
-  WHERE conversation_id = CASE NEW.kind WHEN 'title' THEN NEW.message_id WHEN 'recap' THEN NEW.conversation ELSE (
-    SELECT conversation_id FROM chatapp_message
-    WHERE id = NEW.message_id AND role = 'assistant' AND deleted_at IS NULL
-  ) END;
+  WHERE conversation_id = CASE NEW.kind
+    WHEN 'title' THEN NEW.message_id
+    WHEN 'recap' THEN NEW.conversation
+    ELSE (
+      SELECT conversation_id
+      FROM chatapp_message
+      WHERE id = NEW.message_id AND role = 'assistant' AND deleted_at IS NULL
+    )
+  END;
 END;
 
-CREATE TRIGGER chatapp_facts_usage_went
+CREATE TRIGGER chatapp_sums_usage_delete
 AFTER DELETE ON chatapp_usage
 WHEN OLD.cost <> 0
 BEGIN
   UPDATE chatapp_conversationsums
   SET cost = cost - OLD.cost
-  WHERE conversation_id = CASE OLD.kind WHEN 'title' THEN OLD.message_id WHEN 'recap' THEN OLD.conversation ELSE (
-    SELECT conversation_id FROM chatapp_message
-    WHERE id = OLD.message_id AND role = 'assistant' AND deleted_at IS NULL
-  ) END;
+  WHERE conversation_id = CASE OLD.kind
+    WHEN 'title' THEN OLD.message_id
+    WHEN 'recap' THEN OLD.conversation
+    ELSE (
+      SELECT conversation_id
+      FROM chatapp_message
+      WHERE id = OLD.message_id AND role = 'assistant' AND deleted_at IS NULL
+    )
+  END;
 END;
 
 -- Conversations
 
-CREATE TRIGGER chatapp_facts_conversation_came
+CREATE TRIGGER chatapp_facets_conversation_insert
 AFTER INSERT ON chatapp_conversation
 BEGIN
   INSERT INTO chatapp_conversationsums
@@ -236,7 +273,7 @@ BEGIN
   ON CONFLICT DO NOTHING;
 END;
 
-CREATE TRIGGER chatapp_facts_conversation_used
+CREATE TRIGGER chatapp_facets_conversation_update
 AFTER UPDATE OF updated_at ON chatapp_conversation
 WHEN date(OLD.updated_at) <> date(NEW.updated_at)
 BEGIN
@@ -249,66 +286,9 @@ BEGIN
   WHERE conversation_id = NEW.id;
 END;
 
-CREATE TRIGGER chatapp_facts_conversation_went
+CREATE TRIGGER chatapp_facets_conversation_delete
 AFTER DELETE ON chatapp_conversation
 BEGIN
   DELETE FROM chatapp_conversationsums WHERE conversation_id = OLD.id;
   DELETE FROM chatapp_conversationfact WHERE conversation_id = OLD.id;
-END;
-
--- Feedback and findings of rules
-
-CREATE TRIGGER chatapp_facts_feedback_came
-AFTER INSERT ON chatapp_feedback
-BEGIN
-  INSERT INTO chatapp_conversationfact (conversation_id, fact, used_on)
-  SELECT sums.conversation_id, found.fact, sums.used_on
-  FROM chatapp_conversationsums AS sums, (
-    SELECT 'feedback' AS fact
-    UNION ALL
-    SELECT 'feedback ' || NEW.rating
-    UNION ALL
-    SELECT 'flagged'
-    WHERE NEW.rating = 'down'
-  ) AS found
-  WHERE sums.conversation_id = (
-    SELECT conversation_id FROM chatapp_message WHERE id = NEW.message_id
-  )
-  ON CONFLICT DO NOTHING;
-END;
-
-CREATE TRIGGER chatapp_facts_feedback_changed
-AFTER UPDATE OF rating ON chatapp_feedback
-WHEN NEW.rating <> OLD.rating
-BEGIN
-  INSERT INTO chatapp_conversationfact (conversation_id, fact, used_on)
-  SELECT sums.conversation_id, found.fact, sums.used_on
-  FROM chatapp_conversationsums AS sums, (
-    SELECT 'feedback' AS fact
-    UNION ALL
-    SELECT 'feedback ' || NEW.rating
-    UNION ALL
-    SELECT 'flagged'
-    WHERE NEW.rating = 'down'
-  ) AS found
-  WHERE sums.conversation_id = (
-    SELECT conversation_id FROM chatapp_message WHERE id = NEW.message_id
-  )
-  ON CONFLICT DO NOTHING;
-END;
-
-CREATE TRIGGER chatapp_facts_finding_came
-AFTER INSERT ON chatapp_rulefinding
-BEGIN
-  INSERT INTO chatapp_conversationfact (conversation_id, fact, used_on)
-  SELECT sums.conversation_id, found.fact, sums.used_on
-  FROM chatapp_conversationsums AS sums, (
-    SELECT 'flagged' AS fact
-    UNION ALL
-    SELECT 'flagged rule'
-    UNION ALL
-    SELECT 'flagged rule-' || NEW.rule_id
-  ) AS found
-  WHERE sums.conversation_id = NEW.conversation_id
-  ON CONFLICT DO NOTHING;
 END;

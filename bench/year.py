@@ -33,7 +33,6 @@ def fill() -> None:
     from django.db import connection, transaction
 
     from chatapp.models import DailyUsage, User
-    from chatapp.models.billing import rollup
     from chatapp.models.billing.daily_usage import KEY, SUMS
 
     people = User.objects.bulk_create(User(username=f"asker{index}") for index in range(PEOPLE))
@@ -42,7 +41,8 @@ def fill() -> None:
         group.user_set.set(people[number::GROUPS])
     with transaction.atomic(), connection.cursor() as cursor:
         DailyUsage.objects.bulk_create(_rows([person.pk for person in people]), batch_size=AT_ONCE)
-        month = rollup.MONTH[connection.vendor].format(day="day")
+        is_sqlite = connection.vendor == "sqlite"
+        month = "date(day, 'start of month')" if is_sqlite else "date_trunc('month', day)::date"
         sums = ", ".join(f"sum({name})" for name in SUMS)
         cursor.execute(
             f"INSERT INTO chatapp_monthlyusage ({', '.join((*KEY, *SUMS))}) "  # noqa: S608 - our own

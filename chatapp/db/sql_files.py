@@ -20,9 +20,15 @@ from django.db.models.signals import post_migrate
 MigrateCallback = Callable[[BaseDatabaseWrapper], None]
 
 
-def read_sql(module: str, name: str, vendor: str) -> str:
-    """Return the text of `sql/<name>.<vendor>.sql`, beside the file of the module."""
-    return (Path(module).parent / "sql" / f"{name}.{vendor}.sql").read_text()
+def read_sql(module: str, name: str, vendor: str, **pieces: str) -> str:
+    """Return the text of `sql/<name>.<vendor>.sql`, beside the file of the module.
+
+    The pieces replace their names in braces.
+    """
+    script = (Path(module).parent / "sql" / f"{name}.{vendor}.sql").read_text()
+    for piece, sql in pieces.items():
+        script = script.replace(f"{{{piece}}}", sql)
+    return script
 
 
 def run_sql(module: str, name: str, connection: BaseDatabaseWrapper) -> None:

@@ -9,7 +9,6 @@ The sums are recomputed whenever the triggers are made, because the ledger may h
 them.
 """
 
-from collections.abc import Iterator
 from datetime import date
 from typing import Any
 from uuid import UUID
@@ -18,100 +17,35 @@ from django.db import DEFAULT_DB_ALIAS, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import QuerySet
 
+from chatapp.db.sql_files import read_sql
 from chatapp.db.triggers import trigger_source
 from chatapp.models.billing.daily_usage import KEY, SUMS
 from chatapp.models.billing.usage import Usage
 from chatapp.models.platform.calendar import get_day
 
 AT_ONCE = 1000
-EVENTS = ("insert", "update", "delete")
-CHANGED = {  # in PostgreSQL: the new and old rows in one table, with a sign
-    "insert": "SELECT 1 AS sign, * FROM came",
-    "update": "SELECT 1 AS sign, * FROM came UNION ALL SELECT -1, * FROM gone",
-    "delete": "SELECT -1 AS sign, * FROM gone",
+TABLES = ("dailyusage", "monthlyusage")
+# What stands for the names in braces in `sql/`. A change has a sign: 1 for rows to add, or -1.
+COLUMNS = {
+    "key": ", ".join(KEY),
+    "sums": ", ".join(SUMS),
+    "changes": ", ".join(
+        f"sum(sign * ({value.format(row='changed')})) AS {name}" for name, value in SUMS.items()
+    ),
 }
-REFERENCING = {
-    "insert": "NEW TABLE AS came",
-    "update": "OLD TABLE AS gone NEW TABLE AS came",
-    "delete": "OLD TABLE AS gone",
+# A trigger in SQLite can use no alias for the table; PostgreSQL takes the bare name for ambiguous.
+ADDITIONS = {
+    "sqlite": ", ".join(f"{name} = {name} + EXCLUDED.{name}" for name in SUMS),
+    "postgresql": ", ".join(f"{name} = stored.{name} + EXCLUDED.{name}" for name in SUMS),
 }
-MONTH = {
-    "sqlite": "date({day}, 'start of month')",
-    "postgresql": "date_trunc('month', {day})::date",
+POSTGRESQL_EVENTS = {
+    "insert": {"rows": "SELECT 1 AS sign, * FROM new_rows", "tables": "NEW TABLE AS new_rows"},
+    "update": {
+        "rows": "SELECT 1 AS sign, * FROM new_rows UNION ALL SELECT -1, * FROM old_rows",
+        "tables": "OLD TABLE AS old_rows NEW TABLE AS new_rows",
+    },
+    "delete": {"rows": "SELECT -1 AS sign, * FROM old_rows", "tables": "OLD TABLE AS old_rows"},
 }
-
-
-def _tables(vendor: str) -> dict[str, str]:
-    """Return each table with the SQL for the day under which it counts a row."""
-    return {"chatapp_dailyusage": "{day}", "chatapp_monthlyusage": MONTH[vendor]}
-
-
-def _key(day: str, row: str) -> list[str]:
-    named = f"coalesce({row}.user_id, 0)", f"{row}.upstream_name", f"{row}.model"
-    return [day.format(day=f"{row}.day"), *named]
-
-
-def _sums(row: str) -> dict[str, str]:
-    return {name: expression.format(row=row) for name, expression in SUMS.items()}
-
-
-def _add(table: str, selected: str) -> str:
-    adds = ", ".join(f"{name} = {table}.{name} + EXCLUDED.{name}" for name in SUMS)
-    return (
-        f"INSERT INTO {table} ({', '.join((*KEY, *SUMS))}) {selected} "
-        f"ON CONFLICT ({', '.join(KEY)}) DO UPDATE SET {adds};"
-    )
-
-
-def _for_sqlite() -> dict[str, str]:
-    """Return the SQL to run after each event."""
-    add = take = ""
-    for table, day in _tables("sqlite").items():
-        values = ", ".join([*_key(day, "NEW"), *_sums("NEW").values()])
-        add += _add(table, f"SELECT {values} WHERE NEW.day IS NOT NULL")
-        key = zip(KEY, _key(day, "OLD"), strict=True)
-        where = " AND ".join(f"{name} = {value}" for name, value in key)
-        less = ", ".join(f"{name} = {name} - {value}" for name, value in _sums("OLD").items())
-        take += f"UPDATE {table} SET {less} WHERE {where};"
-        take += f"DELETE FROM {table} WHERE {where} AND booked = 0;"
-    return {"insert": add, "update": take + add, "delete": take}
-
-
-def _for_postgresql() -> dict[str, str]:
-    bodies = {}
-    for event in EVENTS:
-        body = ""
-        for table, day in _tables("postgresql").items():
-            sums = ", ".join(f"sum(sign * ({value}))" for value in _sums("changed").values())
-            key = ", ".join(_key(day, "changed"))
-            body += _add(
-                table,
-                f"SELECT {key}, {sums} FROM ({CHANGED[event]}) AS changed WHERE day IS NOT NULL "
-                "GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4",
-            )
-            if event != "insert":
-                key = ", ".join(_key(day, "gone"))
-                body += (
-                    f"DELETE FROM {table} WHERE booked = 0"
-                    f" AND ({', '.join(KEY)}) IN (SELECT {key} FROM gone);"
-                )
-        bodies[event] = body
-    return bodies
-
-
-def _statements(vendor: str, event: str, body: str) -> Iterator[str]:
-    name = f"chatapp_usage_{event}"
-    if vendor == "sqlite":
-        yield f"CREATE TRIGGER {name} AFTER {event} ON chatapp_usage BEGIN {body} END;"
-        return
-    yield (
-        f"CREATE OR REPLACE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS"
-        f" $$ BEGIN {body} RETURN NULL; END $$;"
-    )
-    yield (
-        f"CREATE TRIGGER {name} AFTER {event} ON chatapp_usage"
-        f" REFERENCING {REFERENCING[event]} FOR EACH STATEMENT EXECUTE FUNCTION {name}();"
-    )
 
 
 def add_up(connection: BaseDatabaseWrapper) -> None:
@@ -119,21 +53,24 @@ def add_up(connection: BaseDatabaseWrapper) -> None:
     with transaction.atomic(connection.alias), connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute("LOCK TABLE chatapp_usage IN SHARE ROW EXCLUSIVE MODE")
-        for table, day in _tables(connection.vendor).items():
-            cursor.execute(f"DELETE FROM {table}")
+        for table in TABLES:
+            cursor.execute(f"DELETE FROM chatapp_{table}")
             cursor.execute(
-                f"INSERT INTO {table} ({', '.join((*KEY, *SUMS))}) {_select_ledger_sums(day)}"
+                f"INSERT INTO chatapp_{table} ({', '.join((*KEY, *SUMS))})"
+                f" SELECT {', '.join((*KEY, *SUMS))} FROM chatapp_expected{table}"
             )
 
 
 @trigger_source("DailyUsage", "with_fees", refresh=add_up)  # the last column of the sums
 def usage_triggers(vendor: str) -> str:
-    bodies = _for_sqlite() if vendor == "sqlite" else _for_postgresql()
-    return "\n".join(
-        statement
-        for event, body in bodies.items()
-        for statement in _statements(vendor, event, body)
-    )
+    columns = {**COLUMNS, "additions": ADDITIONS[vendor]}
+    if vendor == "sqlite":
+        return read_sql(__file__, "usage_triggers", vendor, **columns)
+    triggers = [
+        read_sql(__file__, "usage_trigger", vendor, event=event, **pieces, **columns)
+        for event, pieces in POSTGRESQL_EVENTS.items()
+    ]
+    return "\n".join([read_sql(__file__, "usage_views", vendor, **columns), *triggers])
 
 
 def differences() -> list[tuple[Any, ...]]:
@@ -143,16 +80,17 @@ def differences() -> list[tuple[Any, ...]]:
     """
     connection = connections[DEFAULT_DB_ALIAS]
     differing_keys: list[tuple[Any, ...]] = []
+    stored_columns = ", ".join([*KEY, *(f"-{name} AS {name}" for name in SUMS)])
+    differs = " OR ".join(f"sum({name}) <> 0" for name in SUMS)
     with connection.cursor() as cursor:
-        for table, day in _tables(connection.vendor).items():
-            stored_columns = ", ".join([*KEY, *(f"-{name} AS {name}" for name in SUMS)])
-            differs = " OR ".join(f"sum({name}) <> 0" for name in SUMS)
+        for table in TABLES:
             cursor.execute(
-                f"SELECT {', '.join(KEY)} FROM ({_select_ledger_sums(day)} UNION ALL"
-                f" SELECT {stored_columns} FROM {table}) AS compared"
+                f"SELECT {', '.join(KEY)} FROM (SELECT {', '.join((*KEY, *SUMS))}"
+                f" FROM chatapp_expected{table} UNION ALL"
+                f" SELECT {stored_columns} FROM chatapp_{table}) AS compared"
                 f" GROUP BY {', '.join(KEY)} HAVING {differs} ORDER BY {', '.join(KEY)}"
             )
-            differing_keys += [(table.removeprefix("chatapp_"), *row) for row in cursor.fetchall()]
+            differing_keys += [(table, *row) for row in cursor.fetchall()]
     return differing_keys
 
 
@@ -185,13 +123,3 @@ def name_days(rows: QuerySet[Usage]) -> list[UUID]:
     for (day, right), keys in changed.items():
         Usage.objects.filter(pk__in=keys, day=day).update(day=right)
     return [pk for pk, _, _ in read]
-
-
-def _select_ledger_sums(day: str) -> str:
-    key = zip(KEY, _key(day, "chatapp_usage"), strict=True)
-    columns = [f"{value} AS {name}" for name, value in key]
-    columns += [f"sum({value}) AS {name}" for name, value in _sums("chatapp_usage").items()]
-    return (
-        f"SELECT {', '.join(columns)} FROM chatapp_usage WHERE chatapp_usage.day IS NOT NULL"
-        " GROUP BY 1, 2, 3, 4"
-    )

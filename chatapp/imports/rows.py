@@ -7,7 +7,6 @@ from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any
 
-from chatapp.db.statements import build
 from chatapp.models import Conversation, Feedback, Message, User
 from chatapp.models.conversations.extras import Extras
 from chatapp.models.conversations.forks import ROW_BYTES
@@ -67,14 +66,13 @@ def build_message(
         "created_at": at,
     }
     if record.role == "user":
-        return build(
-            Message,
+        return Message(
             **fields,
             content=record.content,
             is_continuation=record.is_continuation or record.is_placeholder,
             file_count=file_count,
         )
-    return build(Message, **fields, **_reply_fields(record))
+    return Message(**fields, **_reply_fields(record))
 
 
 def _reply_fields(record: SourceMessage) -> dict[str, Any]:

@@ -104,7 +104,7 @@ class UsageRecord(Record):
     cost_usd: str = ""
 
     @property
-    def imported(self) -> dict[str, Any]:
+    def as_imported(self) -> dict[str, Any]:
         """The tokens as `Extras.imported_usage` has them: without the cost, if they are known."""
         tokens = {name: getattr(self, name) for name in TOKENS if getattr(self, name) is not None}
         is_known = tokens and self.provenance in ("reported", "estimated")
@@ -165,7 +165,7 @@ class MessageRecord(RoundRecord, kw_only=True):
     def imported_usage(self) -> dict[str, Any]:
         """The tokens of a reply where it was written first."""
         usage = self.usage or UsageRecord.read(self.extras.get("imported_usage"), Counter())
-        return usage.imported
+        return usage.as_imported
 
 
 class ChatRecord(Record):

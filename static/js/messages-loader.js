@@ -25,7 +25,8 @@ styles.addEventListener("error", () => {
   tryAgain();
 });
 
-for (const type of ["pointerover", "keydown", "input"]) {
+// Not "pointerover", which the browser also fires when a page appears below a pointer at rest.
+for (const type of ["pointermove", "pointerdown", "keydown", "input"]) {
   document.addEventListener(type, ({ isTrusted }) => isTrusted && load(), true);
 }
 

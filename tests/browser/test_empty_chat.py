@@ -36,8 +36,6 @@ def test_the_greeting_stays_while_files_and_text_are_added(
 
 
 MESSAGES = re.compile(r"/(?:js|css)/messages\.\w+\.(js|css)$")
-HAVE_LOADED = """() => document.getElementById("messages-styles").sheet
-    && globalThis.$modules.js_messages"""
 
 
 def list_requests(desk: Desk) -> list[str]:
@@ -48,7 +46,10 @@ def list_requests(desk: Desk) -> list[str]:
 
 
 def wait_until_loaded(page: Page) -> None:
-    page.wait_for_function(HAVE_LOADED)
+    page.wait_for_function(
+        """() => document.getElementById("messages-styles").sheet
+            && globalThis.$modules.js_messages"""
+    )
 
 
 def test_what_messages_need_is_loaded_at_the_first_sign_of_a_person(

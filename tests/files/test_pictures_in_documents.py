@@ -129,6 +129,6 @@ def test_an_animation_says_that_it_is_one(alice: User) -> None:
     moving = Picture("image/png", 9, 9, png(9, 9), png(4, 4), (LeftOut("frame", 2),))
     attachment = draft_file(alice, "spin.gif", moving)
     note, image = texts_and_images(attachment.parts())
-    assert "only the first frame" in note
+    assert "Only its first frame is sent" in note
     assert image == "image 9"
     assert "left out: 2 frames" in about_file(attachment)

@@ -22,7 +22,7 @@ import httpx
 import uvloop
 
 from chatapp.upstream.client import Endpoint, UpstreamClient
-from chatapp.upstream.wire.decoder import EventDecoder
+from chatapp.upstream.wire.decoding.decoder import EventDecoder
 from chatapp.upstream.wire.reply import Reply
 from tests.support.fake_upstream import delta, done, finish, role, usage
 from tests.support.fuzz import RECORDINGS, adversarial

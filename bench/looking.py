@@ -21,7 +21,7 @@ from bench.looked_for import ENOUGH, FIND_NOTHING, Wish, Wishes, policies, wishe
 
 if TYPE_CHECKING:
     from chatapp.models import User
-    from chatapp.staff.review.positions import ReviewPosition
+    from chatapp.staff.review.finding.positions import ReviewPosition
 
 STEPPED = (
     *("nothing", "queue", "person", "model rare"),
@@ -40,8 +40,8 @@ def reviewer() -> "User":
 
 def time_pages(values: Sequence[Wish], tries: int) -> tuple[int, list[float]]:
     """Time the first, middle and last page of each value in turns, at least `tries` in all."""
-    from chatapp.staff.review.criteria import ReviewFilter
-    from chatapp.staff.review.queue import find_matches
+    from chatapp.staff.review.finding.criteria import ReviewFilter
+    from chatapp.staff.review.finding.queue import find_matches
 
     filters = [ReviewFilter(reviewer(), **wish) for wish in values]
     matches = [
@@ -55,8 +55,8 @@ def time_pages(values: Sequence[Wish], tries: int) -> tuple[int, list[float]]:
 
 
 def pick_positions(matches: Sequence[tuple[Any, Any]]) -> Iterator["ReviewPosition | None"]:
-    from chatapp.staff.review.pages import PAGE
-    from chatapp.staff.review.positions import ReviewPosition
+    from chatapp.staff.review.finding.positions import ReviewPosition
+    from chatapp.staff.review.lists.pages import PAGE
 
     yield None
     for number in {len(matches) // 2, len(matches) - PAGE // 2}:
@@ -72,10 +72,10 @@ def time_call(do: Callable[..., object], *arguments: object) -> float:
 
 
 def show(wish: Wish, place: "ReviewPosition | None") -> None:
-    from chatapp.staff.review.criteria import ReviewFilter
-    from chatapp.staff.review.pages import load_page_keys
-    from chatapp.staff.review.queue import find_matches
-    from chatapp.staff.review.rows import load_rows
+    from chatapp.staff.review.finding.criteria import ReviewFilter
+    from chatapp.staff.review.finding.queue import find_matches
+    from chatapp.staff.review.lists.pages import load_page_keys
+    from chatapp.staff.review.lists.rows import load_rows
 
     review_filter = ReviewFilter(reviewer(), **wish)
     keys, _ = load_page_keys(find_matches(review_filter), place)
@@ -105,9 +105,9 @@ def under_policy(fields: Wish) -> Iterator[None]:
 
 def steps(every: Wishes) -> Results:
     """Time the queries for the conversations before and after one, within what a filter finds."""
-    from chatapp.staff.review.criteria import ReviewFilter
-    from chatapp.staff.review.pages import find_neighbours
-    from chatapp.staff.review.queue import find_matches
+    from chatapp.staff.review.finding.criteria import ReviewFilter
+    from chatapp.staff.review.finding.queue import find_matches
+    from chatapp.staff.review.lists.pages import find_neighbours
 
     results = {}
     for name in STEPPED:
@@ -130,8 +130,8 @@ def pages(every: Wishes) -> Results:
 
     from chatapp.models import Opening
     from chatapp.models.review.readable import reviewable
-    from chatapp.staff.review.filters import FilterForm
-    from chatapp.staff.review.return_link import build_query
+    from chatapp.staff.review.finding.filters import FilterForm
+    from chatapp.staff.review.lists.return_link import build_query
 
     def sign_in(person: "User") -> Client:
         client = Client(headers={"host": "localhost"})
@@ -171,9 +171,9 @@ def pages(every: Wishes) -> Results:
 
 
 def plans(values: Sequence[Wish]) -> Iterator[str]:
-    from chatapp.staff.review.criteria import ReviewFilter
-    from chatapp.staff.review.pages import PAGE
-    from chatapp.staff.review.queue import find_matches
+    from chatapp.staff.review.finding.criteria import ReviewFilter
+    from chatapp.staff.review.finding.queue import find_matches
+    from chatapp.staff.review.lists.pages import PAGE
 
     for wish in values:
         conversations = (

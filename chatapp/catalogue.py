@@ -16,9 +16,9 @@ from typing import Any
 
 from chatapp.models import AccessRule, Limit, ModelAccess, Upstream
 from chatapp.upstream.client import Endpoint, UpstreamClient
-from chatapp.upstream.wire.dialects import AUTO, DIALECTS
-from chatapp.upstream.wire.errors import ErrorKind, UpstreamError, UpstreamFailed
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind, UpstreamError, UpstreamFailed
 from chatapp.upstream.wire.model_list import ListedModel, build_unlisted_model
+from chatapp.upstream.wire.requests.dialects import AUTO, DIALECTS
 
 FRESH_SECONDS = 60.0
 RETRY_SECONDS = 10.0

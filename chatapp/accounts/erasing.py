@@ -28,7 +28,7 @@ from chatapp.models import (
     User,
     audit,
 )
-from chatapp.models.conversations.exports import delete_lost_exports
+from chatapp.models.conversations.turns.exports import delete_lost_exports
 from chatapp.models.files.abandoned import delete_lost_parts
 from chatapp.models.library.handing_over import hand_over
 from chatapp.models.policies.legal_holds import refuse_held

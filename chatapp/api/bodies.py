@@ -16,16 +16,16 @@ from chatapp.api.files import UnreadFile
 from chatapp.api.large_bodies import max_text_bytes
 from chatapp.api.responses import ApiError
 from chatapp.api.saved_chats import TOOLS, build_chat
-from chatapp.models.conversations.api_chats import ApiChat
+from chatapp.models.conversations.turns.api_chats import ApiChat
 from chatapp.models.platform.image_sizes import read_size
 from chatapp.parameters.table import PARAMETERS
 from chatapp.parameters.values import InvalidParameters, clean_parameters
 from chatapp.text.file_names import clean_file_name
-from chatapp.upstream.wire.content import EncodedPart, ImagePart
-from chatapp.upstream.wire.decoder import MAX_CHOICES
-from chatapp.upstream.wire.dialects import ChatMessage
-from chatapp.upstream.wire.history import History
+from chatapp.upstream.wire.decoding.decoder import MAX_CHOICES
 from chatapp.upstream.wire.images import detect_media_type
+from chatapp.upstream.wire.requests.content import EncodedPart, ImagePart
+from chatapp.upstream.wire.requests.dialects import ChatMessage
+from chatapp.upstream.wire.requests.history import History
 
 MAX_MESSAGES = 2048
 MAX_TOOLS = 128

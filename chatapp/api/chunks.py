@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 
 from chatapp.models import Usage
-from chatapp.upstream.wire.content import EncodedPart
 from chatapp.upstream.wire.events import (
     AnswerDelta,
     ChoiceEvent,
@@ -26,6 +25,7 @@ from chatapp.upstream.wire.events import (
 )
 from chatapp.upstream.wire.images import Image
 from chatapp.upstream.wire.reply import Ending, Reply
+from chatapp.upstream.wire.requests.content import EncodedPart
 
 FINISHES = {
     Ending.LENGTH: "length",

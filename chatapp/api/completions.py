@@ -23,10 +23,10 @@ from chatapp.models.refusals import OverLimit
 from chatapp.realtime.completions import Completion, CompletionRequest, NotPermitted
 from chatapp.realtime.completions.completions import Restarting, TooMany
 from chatapp.realtime.worker import worker
-from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind, UpstreamError
 from chatapp.upstream.wire.events import Event
-from chatapp.upstream.wire.history import History
 from chatapp.upstream.wire.reply import Ending
+from chatapp.upstream.wire.requests.history import History
 
 logger = logging.getLogger(__name__)
 

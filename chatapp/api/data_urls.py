@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from chatapp.upstream.wire.base64_steps import decode_in_steps
-from chatapp.upstream.wire.content import EncodedPart
+from chatapp.upstream.wire.requests.content import EncodedPart
 
 LONG_BYTES = 64 * 1024  # shorter URLs are decoded with the rest
 SEARCH_BYTES = 4 * 1024 * 1024

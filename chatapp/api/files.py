@@ -23,7 +23,7 @@ from chatapp.files.forms import EMPTY, TOO_LARGE
 from chatapp.files.reading import NOT_STORED, limits
 from chatapp.models import FileContent
 from chatapp.models.files.contents import PlacedPart
-from chatapp.upstream.wire.content import (
+from chatapp.upstream.wire.requests.content import (
     PICTURE_LEFT_OUT,
     EncodedPart,
     ImagePart,
@@ -31,7 +31,7 @@ from chatapp.upstream.wire.content import (
     is_parts,
     text_part,
 )
-from chatapp.upstream.wire.history import History
+from chatapp.upstream.wire.requests.history import History
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 from chatapp.api.responses import ApiError
-from chatapp.models.conversations.api_chats import ApiChat, ScriptMessage
+from chatapp.models.conversations.turns.api_chats import ApiChat, ScriptMessage
 from chatapp.models.library.presets import MAX_SYSTEM_PROMPT_LENGTH
 from chatapp.text.visible import from_first_visible
 

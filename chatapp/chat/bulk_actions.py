@@ -14,8 +14,8 @@ from django.views.decorators.http import require_POST
 
 from chatapp.chat.page_forms import ChangeForm, RenameForm
 from chatapp.models import Conversation, Refused, User
-from chatapp.models.conversations import temporary
-from chatapp.models.conversations.conversation import ConversationQuerySet
+from chatapp.models.conversations.chats import temporary
+from chatapp.models.conversations.chats.conversation import ConversationQuerySet
 from chatapp.models.policies.legal_holds import UNDER_HOLD
 from chatapp.realtime.worker import worker
 from chatapp.rendering import fragments

@@ -11,8 +11,8 @@ from django.views.decorators.http import require_POST
 from chatapp.chat.bulk_actions import error_response, text_response
 from chatapp.chat.page_forms import FeedbackForm
 from chatapp.models import Feedback, Message, Refused, User
-from chatapp.models.conversations.locked_message import locked_message
-from chatapp.models.conversations.storage import charge_quota
+from chatapp.models.conversations.chats.locked_message import locked_message
+from chatapp.models.conversations.messages.storage import charge_quota
 from chatapp.realtime.worker import worker
 
 

@@ -7,7 +7,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from chatapp.accounts.staff import administrators_only
-from chatapp.demo.help_text import HelpPage, for_administrators, for_everyone
+from chatapp.help.sections import HelpPage, for_administrators, for_everyone
 from chatapp.rendering import pool
 
 

@@ -7,10 +7,10 @@ from django import forms
 
 from chatapp.chat.form_fields import OUT_OF_DATE, ModelField
 from chatapp.models import Feedback, ModelChoice, Preset, Project, Upstream, User
-from chatapp.models.conversations.conversation import ConversationQuerySet
-from chatapp.models.conversations.feedback import MAX_NOTE_LENGTH
-from chatapp.models.conversations.projects import MAX_INSTRUCTIONS_LENGTH, MAX_NAME_LENGTH
-from chatapp.models.conversations.titled import MAX_TITLE_LENGTH
+from chatapp.models.conversations.chats.conversation import ConversationQuerySet
+from chatapp.models.conversations.chats.feedback import MAX_NOTE_LENGTH
+from chatapp.models.conversations.chats.projects import MAX_INSTRUCTIONS_LENGTH, MAX_NAME_LENGTH
+from chatapp.models.conversations.chats.titled import MAX_TITLE_LENGTH
 from chatapp.models.platform.upstreams import NOT_OFFERED
 from chatapp.text.multiline import MultilineField
 from chatapp.text.one_line import OneLineField

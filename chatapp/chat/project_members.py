@@ -18,7 +18,7 @@ from chatapp.chat.queries import parse_moment, parse_uuid
 from chatapp.db.primary_keys import parse_pk
 from chatapp.models import Conversation, Installation, Project, ProjectMember, Refused, User
 from chatapp.models.accounts.audiences import EVERYONE
-from chatapp.models.conversations.project_chats import chats_of_others, move_out_of_projects
+from chatapp.models.conversations.chats.project_chats import chats_of_others, move_out_of_projects
 from chatapp.models.library.sharing import groups_to_share_with
 from chatapp.realtime.worker import worker
 

@@ -13,8 +13,8 @@ from chatapp.chat.bulk_actions import error_response, text_response
 from chatapp.chat.page_forms import ProjectForm
 from chatapp.chat.views import chat_page
 from chatapp.models import Project, Refused, User
-from chatapp.models.conversations.projects import MAX_PROJECTS
-from chatapp.models.conversations.storage import charge_quota
+from chatapp.models.conversations.chats.projects import MAX_PROJECTS
+from chatapp.models.conversations.messages.storage import charge_quota
 from chatapp.realtime.worker import worker
 
 

@@ -25,7 +25,7 @@ from chatapp.models import (
     Upstream,
     User,
 )
-from chatapp.models.conversations.turns import tool_servers
+from chatapp.models.conversations.turns.turn import tool_servers
 from chatapp.realtime.generation import build_request_preview
 
 YOUR_MESSAGE = "(your next message)"

@@ -20,10 +20,10 @@ from chatapp.chat.days import Headings
 from chatapp.chat.project_members import page_of_others
 from chatapp.chat.queries import parse_moment, parse_number, parse_uuid
 from chatapp.models import Project, User
-from chatapp.models.conversations import lists
-from chatapp.models.conversations.conversation import ConversationQuerySet
-from chatapp.models.conversations.folders import MAX_PINNED, TRASH_DAYS
-from chatapp.models.conversations.lists import PAGE, ListPosition, Page, Row
+from chatapp.models.conversations.chats import lists
+from chatapp.models.conversations.chats.conversation import ConversationQuerySet
+from chatapp.models.conversations.chats.folders import MAX_PINNED, TRASH_DAYS
+from chatapp.models.conversations.chats.lists import PAGE, ListPosition, Page, Row
 from chatapp.rendering import fragments
 from chatapp.sessions.time_zones import parse_time_zone
 from chatapp.sessions.validity import is_deactivated

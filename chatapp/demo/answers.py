@@ -20,11 +20,11 @@ from chatapp.demo.failures import (
     list_of_failures,
 )
 from chatapp.demo.files import answer_about_files
-from chatapp.demo.help_text import closest_sections
 from chatapp.demo.requests import Function, Message
 from chatapp.demo.script import OPENINGS, Script
 from chatapp.demo.showpieces import ALIASES, SHOWPIECES, Showpiece
 from chatapp.demo.titling import make_title
+from chatapp.help.sections import closest_sections
 
 # The rest of a longer question is ignored.
 READ_CHARACTERS = 2000

@@ -13,7 +13,7 @@ from chatapp.command_line import MANAGE
 from chatapp.db.locks import only_one_process
 from chatapp.db.schema_version import describe_version, read_applied
 from chatapp.db.triggers import find_differences, make_triggers
-from chatapp.models.conversations import ledger
+from chatapp.models.conversations.threads import ledger
 from chatapp.models.review import facets
 from chatapp.models.search.full_text import POSTGRESQL_INDEXES
 

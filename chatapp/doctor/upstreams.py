@@ -10,7 +10,7 @@ from chatapp.checks.results import CheckResult, failed, ok, skipped, warning
 from chatapp.models import ToolServer, Upstream
 from chatapp.upstream.check.problems import problem_of_error
 from chatapp.upstream.client import UpstreamClient
-from chatapp.upstream.wire.errors import ErrorKind, UpstreamFailed
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind, UpstreamFailed
 
 
 def upstreams(has_demo: bool) -> Iterator[CheckResult]:

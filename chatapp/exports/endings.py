@@ -1,7 +1,7 @@
 """Says of an answer that is not whole that it is not, and why."""
 
 from chatapp.models import Message
-from chatapp.models.conversations.replies import NOT_CONTINUABLE
+from chatapp.models.conversations.messages.replies import NOT_CONTINUABLE
 from chatapp.rendering.fragments.endings import build_notice
 
 INCOMPLETE = "This answer is incomplete."

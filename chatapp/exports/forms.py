@@ -6,7 +6,7 @@ from django import forms
 
 from chatapp.chat.page_forms import IdsField
 from chatapp.models import ChatExport, User
-from chatapp.models.conversations.exports import ExportFormat, ExportScope
+from chatapp.models.conversations.turns.exports import ExportFormat, ExportScope
 
 NOTHING = "Select a chat first."
 GONE = "This project no longer exists."

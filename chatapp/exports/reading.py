@@ -25,7 +25,7 @@ from chatapp.models import (
     Upstream,
     User,
 )
-from chatapp.models.conversations import branches
+from chatapp.models.conversations.threads import branches
 
 CHATS_AT_ONCE = 100
 MESSAGES_AT_ONCE = 100

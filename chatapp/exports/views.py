@@ -20,7 +20,7 @@ from chatapp.exports.names import safe_name
 from chatapp.exports.streaming import stream_pieces
 from chatapp.exports.writing import TYPES, UNTITLED, build_export, is_large, list_chats
 from chatapp.models import ChatExport, User, audit
-from chatapp.models.conversations.exports import MAX_EXPORTS, ExportFormat, ExportScope
+from chatapp.models.conversations.turns.exports import MAX_EXPORTS, ExportFormat, ExportScope
 from chatapp.models.files import storage
 from chatapp.realtime.worker import worker
 

@@ -15,7 +15,7 @@ from chatapp.exports.names import UniqueNames, safe_name
 from chatapp.exports.reading import Chat, ChatReader
 from chatapp.exports.zipped import Zip
 from chatapp.models import Attachment, ChatExport, Message, ReplyImage
-from chatapp.models.conversations.exports import ExportFormat, ExportScope
+from chatapp.models.conversations.turns.exports import ExportFormat, ExportScope
 
 UNTITLED = "Untitled chat"
 FILES = "files/"  # the folder of files in an archive of JSON

@@ -10,8 +10,8 @@ from uuid import UUID
 from chatapp.imports.report import ImportReport
 from chatapp.imports.rows import MAX_MODEL, message_key, request_bytes
 from chatapp.models import ChatSettings, Conversation, ModelChoice, RequestSettings, Upstream, User
-from chatapp.models.conversations.chat_settings import MAX_MODELS
-from chatapp.models.conversations.context_cuts import MAX_SUMMARY, ContextCut
+from chatapp.models.conversations.chats.chat_settings import MAX_MODELS
+from chatapp.models.conversations.threads.context_cuts import MAX_SUMMARY, ContextCut
 from chatapp.models.library.presets import MAX_SYSTEM_PROMPT_LENGTH
 from chatapp.models.refusals import Refused
 from chatapp.transfer import SourceChat, SourceMessage

@@ -32,10 +32,10 @@ from chatapp.models import (
     Message,
     ReplyImage,
 )
-from chatapp.models.conversations.context_cuts import ContextCut
-from chatapp.models.conversations.folders import MAX_PINNED
-from chatapp.models.conversations.messages import INSERT_MESSAGES
-from chatapp.models.conversations.sequence import reserve_numbers
+from chatapp.models.conversations.chats.folders import MAX_PINNED
+from chatapp.models.conversations.messages.messages import INSERT_MESSAGES
+from chatapp.models.conversations.messages.sequence import reserve_numbers
+from chatapp.models.conversations.threads.context_cuts import ContextCut
 from chatapp.transfer import SourceMessage
 
 MESSAGES_AT_ONCE = 200  # per transaction

@@ -22,7 +22,7 @@ from chatapp.imports.report import ImportReport
 from chatapp.imports.rows import message_key
 from chatapp.imports.uploaded_export import open_export
 from chatapp.models import Conversation, Import, ImportedChat
-from chatapp.models.conversations import storage
+from chatapp.models.conversations.messages import storage
 from chatapp.models.platform.jobs import JobFailed
 from chatapp.models.refusals import Refused
 from chatapp.transfer import Skipped, SourceChat, SourceMessage

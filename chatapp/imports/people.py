@@ -14,7 +14,7 @@ from chatapp.accounts.identities import with_confirmed_address
 from chatapp.imports.report import ImportReport, extend_dates
 from chatapp.models import Import, User
 from chatapp.models.accounts.users import address_key
-from chatapp.models.conversations.conversation import IMPORT_SOURCES
+from chatapp.models.conversations.chats.conversation import IMPORT_SOURCES
 from chatapp.models.imports.imports import Phase
 from chatapp.models.platform.jobs import JobState
 from chatapp.models.refusals import Refused

@@ -6,7 +6,7 @@ from uuid import UUID, uuid5
 from chatapp.imports.report import ImportReport
 from chatapp.imports.rows import NAMESPACE
 from chatapp.models import Project, User
-from chatapp.models.conversations.projects import MAX_NAME_LENGTH, MAX_PROJECTS
+from chatapp.models.conversations.chats.projects import MAX_NAME_LENGTH, MAX_PROJECTS
 from chatapp.transfer import SourceChat
 from chatapp.transfer.values import line
 

@@ -8,15 +8,15 @@ from datetime import datetime
 from typing import Any
 
 from chatapp.models import Conversation, Feedback, Message, User
-from chatapp.models.conversations.extras import Extras
-from chatapp.models.conversations.forks import ROW_BYTES
-from chatapp.models.conversations.rounds import Round, RunState, ToolRun
-from chatapp.models.conversations.titled import MAX_TITLE_LENGTH
+from chatapp.models.conversations.chats.titled import MAX_TITLE_LENGTH
+from chatapp.models.conversations.messages.extras import Extras
+from chatapp.models.conversations.messages.rounds import Round, RunState, ToolRun
+from chatapp.models.conversations.turns.forks import ROW_BYTES
 from chatapp.transfer import SourceChat, SourceMessage, SourceRound, SourceToolRun
 from chatapp.transfer.export_format import RequestSettingsRecord
 from chatapp.transfer.formats.parts import UNTITLED
 from chatapp.transfer.values import line, parse_moment
-from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind, UpstreamError
 
 NAMESPACE = uuid.UUID("5b0b6cd5-7a5c-4c43-9d0e-3c7c6f1f6a10")
 MAX_MODEL = 200

@@ -25,8 +25,8 @@ from chatapp.accounts.staff import refuse_scripts
 from chatapp.imports.people import choose_people, list_candidates, make_parts
 from chatapp.imports.report import ImportReport
 from chatapp.models import Conversation, Import, Retention, ReviewPolicy, User
-from chatapp.models.conversations import storage
-from chatapp.models.conversations.conversation import IMPORT_SOURCES
+from chatapp.models.conversations.chats.conversation import IMPORT_SOURCES
+from chatapp.models.conversations.messages import storage
 from chatapp.models.files.import_files import LIFETIME
 from chatapp.models.imports.imports import Phase
 from chatapp.models.imports.undoing import CONTINUED, DELETED, HELD, SHORTENED

@@ -8,7 +8,7 @@ from django.db import transaction
 
 from chatapp.library.kinds import Item, Kind
 from chatapp.models import Refused, User
-from chatapp.models.conversations.storage import charge_quota
+from chatapp.models.conversations.messages.storage import charge_quota
 from chatapp.realtime.worker import worker
 
 COPY = " (copy)"

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from chatapp.library.formats import Unreadable, build_export
 from chatapp.library.kinds import Kind
 from chatapp.models import Refused, User
-from chatapp.models.conversations.storage import charge_hourly_quota
+from chatapp.models.conversations.messages.storage import charge_hourly_quota
 from chatapp.models.library.sharing import Level
 from chatapp.realtime.worker import worker
 

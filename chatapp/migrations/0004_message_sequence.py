@@ -3,7 +3,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    # The trigger that fills the new column is made after migrating: see chatapp/models/conversations/sequence.py.
+    # The trigger that fills the new column is made after migrating: see chatapp/models/conversations/messages/sequence.py.
     # Messages that are there already keep no number, and come first, in the order they had: so this
     # takes no longer where there are many.
 

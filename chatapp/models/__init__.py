@@ -18,23 +18,30 @@ from chatapp.models.billing.daily_usage import DailyUsage, MonthlyUsage
 from chatapp.models.billing.limits import Limit
 from chatapp.models.billing.prices import Price
 from chatapp.models.billing.usage import Usage
-from chatapp.models.conversations import ledger, project_chats, sequence  # noqa: F401 - imported for their receivers
-from chatapp.models.conversations.chat_settings import ChatSettings, ParameterChoice, ToolAllowance
-from chatapp.models.conversations.context_cuts import ContextCut
-from chatapp.models.conversations.conversation import Conversation
-from chatapp.models.conversations.deletions import Deletion, DeletionResult, Restoration
-from chatapp.models.conversations.exports import ChatExport
-from chatapp.models.conversations.feedback import Feedback
-from chatapp.models.conversations.forks import Fork
-from chatapp.models.conversations.images import ReplyImage
-from chatapp.models.conversations.leaving_out import EditSummary, LeaveOut, SendAgain
-from chatapp.models.conversations.messages import Message
-from chatapp.models.conversations.projects import Project, ProjectMember
-from chatapp.models.conversations.request_settings import RequestSettings
-from chatapp.models.conversations.summaries import PlannedSummary, Summarise
-from chatapp.models.conversations.temporary import TemporaryHold
-from chatapp.models.conversations.thread_pages import ThreadPage
-from chatapp.models.conversations.turns import Continuation, Edit, Prompt, Retry, Turn
+from chatapp.models.conversations.chats import project_chats  # noqa: F401 - imported for their receivers
+from chatapp.models.conversations.chats.chat_settings import (
+    ChatSettings,
+    ParameterChoice,
+    ToolAllowance,
+)
+from chatapp.models.conversations.chats.conversation import Conversation
+from chatapp.models.conversations.chats.feedback import Feedback
+from chatapp.models.conversations.chats.projects import Project, ProjectMember
+from chatapp.models.conversations.chats.request_settings import RequestSettings
+from chatapp.models.conversations.chats.temporary import TemporaryHold
+from chatapp.models.conversations.messages import sequence  # noqa: F401 - imported for their receivers
+from chatapp.models.conversations.messages.images import ReplyImage
+from chatapp.models.conversations.messages.messages import Message
+from chatapp.models.conversations.threads import ledger  # noqa: F401 - imported for their receivers
+from chatapp.models.conversations.threads.context_cuts import ContextCut
+from chatapp.models.conversations.threads.thread_pages import ThreadPage
+from chatapp.models.conversations.turns.deletions import Deletion, DeletionResult, Restoration
+from chatapp.models.conversations.turns.exports import ChatExport
+from chatapp.models.conversations.turns.forks import Fork
+from chatapp.models.conversations.turns.leaving_out import EditSummary, LeaveOut, SendAgain
+from chatapp.models.conversations.turns.summaries import PlannedSummary, Summarise
+from chatapp.models.conversations.turns.turn import Turn
+from chatapp.models.conversations.turns.turns import Continuation, Edit, Prompt, Retry
 from chatapp.models.files.attachments import Attachment
 from chatapp.models.files.contents import FileContent, PageImage
 from chatapp.models.files.import_files import ImportFile

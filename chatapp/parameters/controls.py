@@ -9,7 +9,12 @@ from dataclasses import dataclass
 
 from chatapp.parameters.rules import Rules, merge_rules
 from chatapp.upstream.wire.model_list import Ability, ListedModel
-from chatapp.upstream.wire.spellings import EFFORTS, MERGEABLE_FIELDS, NO_REASONING, Spelling
+from chatapp.upstream.wire.requests.spellings import (
+    EFFORTS,
+    MERGEABLE_FIELDS,
+    NO_REASONING,
+    Spelling,
+)
 
 
 @dataclass(frozen=True, slots=True)

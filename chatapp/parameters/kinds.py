@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from chatapp.upstream.wire.dialects import RESERVED_PARAMETERS
+from chatapp.upstream.wire.requests.dialects import RESERVED_PARAMETERS
 
 FORMATS = {"text": "Text", "json_object": "JSON", "json_schema": "JSON schema"}
 MAX_STOPS, MAX_STOP_LENGTH = 4, 200

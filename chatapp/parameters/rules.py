@@ -17,7 +17,7 @@ from chatapp.parameters.values import (
     get_setting,
     remove_parameters,
 )
-from chatapp.upstream.wire.spellings import Spelling
+from chatapp.upstream.wire.requests.spellings import Spelling
 
 Rules = Mapping[str, Rule]  # by parameter
 

@@ -1,7 +1,7 @@
 """The table of parameters, in the order in which forms and pages show them.
 
-A new parameter is a row here, and its spelling in `upstream.wire.spellings` if its name isn't the
-field of a request.
+A new parameter is a row here, and its spelling in `upstream.wire.requests.spellings` if its name
+isn't the field of a request.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from chatapp.parameters.kinds import (
     StopSequences,
     Switch,
 )
-from chatapp.upstream.wire.spellings import EFFORTS, MERGEABLE_FIELDS, get_fields
+from chatapp.upstream.wire.requests.spellings import EFFORTS, MERGEABLE_FIELDS, get_fields
 
 EXTRA = "extra"
 EFFORT_NAMES = dict(

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Mapping
 
 from chatapp.parameters.table import EXTRA, PARAMETERS
-from chatapp.upstream.wire.spellings import get_parameter
+from chatapp.upstream.wire.requests.spellings import get_parameter
 
 MAX_QUOTED_LENGTH = 40  # characters of a value in a sentence
 NO_LOGPROBS = "Switch log probabilities on, or set no alternatives per token."

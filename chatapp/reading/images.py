@@ -13,9 +13,9 @@ from tempfile import TemporaryFile
 from threading import Lock
 
 from chatapp.models.files import storage
-from chatapp.upstream.wire.content import EncodedPart, ImagePart, fit_to_side, is_parts
-from chatapp.upstream.wire.dialects import ChatMessage
-from chatapp.upstream.wire.history import History
+from chatapp.upstream.wire.requests.content import EncodedPart, ImagePart, fit_to_side, is_parts
+from chatapp.upstream.wire.requests.dialects import ChatMessage
+from chatapp.upstream.wire.requests.history import History
 
 MAX_CACHED_BYTES = 64 * 1024 * 1024
 FORMATS = {"image/jpeg": "JPEG", "image/png": "PNG"}

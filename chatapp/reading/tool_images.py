@@ -18,8 +18,8 @@ from chatapp.concurrency.fair_threads import FairThreads
 from chatapp.concurrency.token_bucket import TokenBucket, TokenBuckets
 from chatapp.documents import Limits, Picture, Unreadable
 from chatapp.models import ReplyImage, StoredFile
-from chatapp.models.conversations.images import FIRST_OF_TOOLS
-from chatapp.models.conversations.rounds import RunImage
+from chatapp.models.conversations.messages.images import FIRST_OF_TOOLS
+from chatapp.models.conversations.messages.rounds import RunImage
 from chatapp.tools import ToolImage
 from chatapp.upstream.wire.base64_steps import decode_in_steps
 from chatapp.upstream.wire.images import MAX_IMAGES, MAX_IMAGES_BYTES

@@ -9,7 +9,7 @@ from django.http import HttpRequest
 
 from chatapp.accounts.navigation import MAX_COUNTED, Group, navigation
 from chatapp.models import UpstreamFailure, User
-from chatapp.staff.review.queue import count_waiting
+from chatapp.staff.review.finding.queue import count_waiting
 from chatapp.staff.upstream_setup.failing import failing_upstreams
 
 # The titles of the groups with their pages: the URL's name, the label, and who may open it.

@@ -24,7 +24,7 @@ from chatapp.transfer.values import (
     storable,
     text,
 )
-from chatapp.upstream.wire.errors import ErrorKind
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind
 from chatapp.upstream.wire.reply import Ending
 
 MAX_INSTRUCTIONS = 100_000  # characters of a whole system message

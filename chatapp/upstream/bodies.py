@@ -7,9 +7,9 @@ from typing import cast
 
 import httpx
 
-from chatapp.upstream.wire.errors import UpstreamFailed
-from chatapp.upstream.wire.sse import BLANK
-from chatapp.upstream.wire.unpacking import Unpacker
+from chatapp.upstream.wire.decoding.sse import BLANK
+from chatapp.upstream.wire.decoding.unpacking import Unpacker
+from chatapp.upstream.wire.errors.upstream_error import UpstreamFailed
 
 WHOLE_BODY_SECONDS = 10.0  # for a body that is not a stream
 

@@ -25,10 +25,8 @@ from chatapp.upstream.failures import MAX_ERROR_BYTES, build_error, transport_er
 from chatapp.upstream.network import RequestBody, Transport
 from chatapp.upstream.recordings import Read, Recording
 from chatapp.upstream.streams import EventCallback, ReplyBody
-from chatapp.upstream.wire.decoder import EventDecoder
-from chatapp.upstream.wire.dialects import NO_OPTIONS, ChatMessage, RequestOptions
-from chatapp.upstream.wire.endpoint import Endpoint
-from chatapp.upstream.wire.errors import (
+from chatapp.upstream.wire.decoding.decoder import EventDecoder
+from chatapp.upstream.wire.errors.upstream_error import (
     ErrorKind,
     UpstreamError,
     UpstreamFailed,
@@ -40,7 +38,9 @@ from chatapp.upstream.wire.events import (
     UsageOptionRefused,
 )
 from chatapp.upstream.wire.model_list import MAX_MODELS, ListedModel, ModelPage, model_page
-from chatapp.upstream.wire.request_json import json_pieces
+from chatapp.upstream.wire.requests.dialects import NO_OPTIONS, ChatMessage, RequestOptions
+from chatapp.upstream.wire.requests.endpoint import Endpoint
+from chatapp.upstream.wire.requests.request_json import json_pieces
 
 __all__ = ["Endpoint", "UpstreamClient"]
 

@@ -3,7 +3,12 @@
 import httpx
 
 from chatapp.upstream.os_errors import describe_error
-from chatapp.upstream.wire.errors import ErrorKind, UpstreamError, clean, error_of_response
+from chatapp.upstream.wire.errors.upstream_error import (
+    ErrorKind,
+    UpstreamError,
+    clean,
+    error_of_response,
+)
 
 MAX_ERROR_BYTES = 64 * 1024  # of an error body
 

@@ -20,7 +20,7 @@ from chatapp.upstream.connection import Stream
 from chatapp.upstream.os_errors import describe_error
 from chatapp.upstream.proxies import Proxies, Proxy
 from chatapp.upstream.resolver import Resolver
-from chatapp.upstream.wire import chunked
+from chatapp.upstream.wire.decoding import chunked
 
 _READ_BYTES = 64 * 1024
 _PART_BYTES = 256 * 1024  # of a request's body that are written at once

@@ -23,7 +23,7 @@ from typing import Any, Self, TypeVar
 
 import msgspec
 
-from chatapp.upstream.wire.errors import MIN_SECRET_LENGTH
+from chatapp.upstream.wire.errors.upstream_error import MIN_SECRET_LENGTH
 
 VERSION = 1
 

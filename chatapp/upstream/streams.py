@@ -22,10 +22,10 @@ from chatapp.upstream.bodies import (
 )
 from chatapp.upstream.failures import MAX_ERROR_BYTES, build_error, transport_error
 from chatapp.upstream.network import BODY, Body
-from chatapp.upstream.wire.decoder import EventDecoder
-from chatapp.upstream.wire.errors import ErrorKind, UpstreamError, UpstreamFailed
+from chatapp.upstream.wire.decoding.decoder import EventDecoder
+from chatapp.upstream.wire.decoding.sse import is_stream
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind, UpstreamError, UpstreamFailed
 from chatapp.upstream.wire.events import Event, Failed, TimedOut
-from chatapp.upstream.wire.sse import is_stream
 
 TAIL_SECONDS = 5.0  # to wait for [DONE] and the like once the usage is known
 MAX_COMPLETION_BYTES = 32 * 1024 * 1024  # of a JSON answer that is not streamed

@@ -8,7 +8,7 @@ import pytest
 
 from chatapp.api.bodies import MAX_MESSAGES, ChatRequest
 from chatapp.api.responses import ApiError
-from chatapp.upstream.wire.content import EncodedPart, ImagePart
+from chatapp.upstream.wire.requests.content import EncodedPart, ImagePart
 from tests.support.pictures import claimed_png
 
 HELLO: Any = [{"role": "user", "content": "Hello"}]

@@ -35,7 +35,7 @@ from chatapp.models.audit.actions import ACTIONS
 from chatapp.models.library.sharing import Level
 from chatapp.models.review.judging import judge_some
 from chatapp.models.sharing.shared_chats import Audience, Share
-from chatapp.upstream.wire.estimates import Estimate
+from chatapp.upstream.wire.requests.estimates import Estimate
 from chatapp.upstream.wire.events import TokenUsage
 from chatapp.upstream.wire.reply import Ending
 from tests.support.stored import begin_turn, end, build_reply, new_conversation

@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from chatapp.models import Conversation, Message, Upstream, User
-from chatapp.models.conversations import folders
+from chatapp.models.conversations.chats import folders
 from tests.support.fake_upstream import FakeUpstream, Stall, delta, role
 from tests.support.stored import build_reply, end, load_reply
 from tests.support.tab import Tab

@@ -11,7 +11,7 @@ from pytest_django import Settings
 
 from chatapp.chat.thread_views import render_thread_page
 from chatapp.models import Conversation, Feedback, Message, Upstream, User
-from chatapp.models.conversations.feedback import get_loaded_feedback
+from chatapp.models.conversations.chats.feedback import get_loaded_feedback
 from tests.support.page import Element, parse
 from tests.support.reviewer import open_for_review
 from tests.support.stored import begin_turn, fork_conversation, new_conversation, store_turn

@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from chatapp.models import Message, Project, Upstream, User
-from chatapp.upstream.wire.history import NO_ANSWER
+from chatapp.upstream.wire.requests.history import NO_ANSWER
 from tests.support.chat_templates import check
 from tests.support.fake_upstream import (
     FakeUpstream,

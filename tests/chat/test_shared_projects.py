@@ -20,8 +20,8 @@ from chatapp.models import (
     Upstream,
     User,
 )
-from chatapp.models.conversations import lists
-from chatapp.models.conversations.project_chats import chats_of_others
+from chatapp.models.conversations.chats import lists
+from chatapp.models.conversations.chats.project_chats import chats_of_others
 from tests.support.page import parse
 
 pytestmark = pytest.mark.django_db

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from chatapp.chat import sidebar
 from chatapp.models import Upstream, User
-from chatapp.models.conversations.lists import PAGE
+from chatapp.models.conversations.chats.lists import PAGE
 from tests.support.clock import HOUR, Step
 from tests.support.stored import new_conversation, store_turn
 

@@ -10,7 +10,7 @@ from django.test import AsyncClient, Client
 from pytest_django import Settings
 
 from chatapp.models import Conversation, Installation, Message, Process, Upstream, Usage, User
-from chatapp.models.conversations import temporary as rows
+from chatapp.models.conversations.chats import temporary as rows
 from chatapp.realtime.worker import shut_down, temporaries, worker
 from tests.support.fake_upstream import FakeUpstream, Stall, delta, done, finish, role
 from tests.support.tab import WAIT_SECONDS, Tab

@@ -16,7 +16,7 @@ from chatapp.models import (
     User,
     index_some,
 )
-from chatapp.models.conversations.projects import ProjectMember
+from chatapp.models.conversations.chats.projects import ProjectMember
 from chatapp.models.sharing.shared_chats import Audience, Share
 from tests.support.stored import store_turn
 

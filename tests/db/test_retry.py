@@ -13,8 +13,8 @@ from chatapp.db.retry import retry_on_integrity_error
 from chatapp.models import AuditEvent, ReviewLabel, ReviewRule, ToolServer, User
 from chatapp.staff.people.forms import GroupForm, InvitationForm
 from chatapp.staff.people.log import record
-from chatapp.staff.review.labels import LabelForm
-from chatapp.staff.review.rule_forms import RuleForm
+from chatapp.staff.review.rules.labels import LabelForm
+from chatapp.staff.review.rules.rule_forms import RuleForm
 from chatapp.staff.tool_servers.forms import ServerForm
 from tests.staff.review.test_rules import WORDS, read_seal
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from chatapp.demo.app import demo_application
-from chatapp.upstream.wire.decoder import EventDecoder
+from chatapp.upstream.wire.decoding.decoder import EventDecoder
 from chatapp.upstream.wire.reply import Reply
 
 KEY = "demo-key"

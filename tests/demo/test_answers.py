@@ -4,15 +4,14 @@ import re
 
 import pytest
 
-from chatapp.demo import help_text
 from chatapp.demo.answers import ABOUT, script_for
 from chatapp.demo.failures import FAILURES
-from chatapp.demo.help_text import sections
 from chatapp.demo.requests import Message
 from chatapp.demo.script import Script
 from chatapp.demo.showpieces import CODE, MATH, SHOWPIECES, TABLE
 from chatapp.demo.suggestions import SUGGESTIONS
 from chatapp.demo.tokens import split_tokens
+from chatapp.help.sections import KEYWORDS, sections
 from chatapp.realtime.titling.wording import build_messages
 
 CONTINUE = "Continue where you stopped."
@@ -78,7 +77,7 @@ def test_a_question_about_the_app_is_answered_from_the_help(question: str, title
 
 
 def test_every_section_of_the_help_can_be_asked_for() -> None:
-    assert list(help_text.KEYWORDS) == [section.title for section in sections()]
+    assert list(KEYWORDS) == [section.title for section in sections()]
     for section in sections():
         assert answer(section.title).answer.startswith(f"### {section.title}\n")
 

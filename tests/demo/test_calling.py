@@ -8,7 +8,7 @@ import pytest
 
 from chatapp.demo.calling import NO_CLOCK, NO_TOOLS
 from chatapp.demo.models import MODELS
-from chatapp.models.conversations.rounds import Round, ToolRun
+from chatapp.models.conversations.messages.rounds import Round, ToolRun
 from chatapp.tools.clock import CLOCK
 from chatapp.upstream.wire.reply import Ending, Reply
 from tests.demo import Client, ask

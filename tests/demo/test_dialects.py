@@ -11,9 +11,9 @@ from chatapp.demo.logprobs import split_bytes
 from chatapp.demo.models import MODELS
 from chatapp.demo.requests import Message
 from chatapp.demo.script import OPENINGS, Script
-from chatapp.upstream.wire.errors import ErrorKind
+from chatapp.upstream.wire.decoding.logprobs import build_display_tokens
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind
 from chatapp.upstream.wire.events import TokenUsage
-from chatapp.upstream.wire.logprobs import build_display_tokens
 from chatapp.upstream.wire.moderation import ModerationFailure, ModerationResults
 from chatapp.upstream.wire.reply import Ending
 from tests.demo import Client, ask

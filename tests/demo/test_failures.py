@@ -9,8 +9,8 @@ import pytest
 from chatapp.demo.app import demo_application
 from chatapp.demo.tries import MAX_REMEMBERED, Tries
 from chatapp.upstream.recordings import Read, Recording
-from chatapp.upstream.wire.decoder import EventDecoder
-from chatapp.upstream.wire.errors import ErrorKind
+from chatapp.upstream.wire.decoding.decoder import EventDecoder
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind
 from chatapp.upstream.wire.reply import Ending
 from tests.demo import KEY, Client, ask, question
 from tests.upstream import fold_events

@@ -13,7 +13,7 @@ from django.utils import timezone
 from chatapp.accounts.erasing import erase
 from chatapp.exports import jobs
 from chatapp.models import ChatExport, Conversation, Process, Upstream, User
-from chatapp.models.conversations.exports import LIFETIME, delete_lost_exports
+from chatapp.models.conversations.turns.exports import LIFETIME, delete_lost_exports
 from chatapp.models.files import storage
 from chatapp.models.platform.jobs import JobFailed, JobState, claim
 from chatapp.realtime.worker.jobs import Jobs

@@ -22,7 +22,7 @@ from chatapp.models import (
     Upstream,
     User,
 )
-from chatapp.models.conversations.failed_models import FailedModel
+from chatapp.models.conversations.messages.failed_models import FailedModel
 from chatapp.models.library.sharing import Level
 from tests.support.stored import MODEL, build_reply, end, new_conversation, store_turn
 

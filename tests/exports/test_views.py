@@ -12,7 +12,7 @@ from django.test import AsyncClient, Client
 
 from chatapp.exports import streaming, writing
 from chatapp.models import AuditEvent, ChatExport, Conversation, Upstream, User
-from chatapp.models.conversations.exports import MAX_EXPORTS, ExportFormat
+from chatapp.models.conversations.turns.exports import MAX_EXPORTS, ExportFormat
 from chatapp.models.platform.jobs import JobState
 from chatapp.sessions.validity import NotSignedIn
 from tests.exports.written import create_stars

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 from chatapp.exports.reading import Chat, ChatReader
 from chatapp.models import ChatSettings, Conversation, Message, Project, Upstream, Usage, User
-from chatapp.models.conversations.extras import Extras
-from chatapp.models.conversations.rounds import Round, RunState, ToolRun
+from chatapp.models.conversations.messages.extras import Extras
+from chatapp.models.conversations.messages.rounds import Round, RunState, ToolRun
 from chatapp.upstream.wire.reply import Ending
 from chatapp.upstream.wire.sources import Source
 

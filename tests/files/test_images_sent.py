@@ -7,7 +7,7 @@ from channels.db import database_sync_to_async
 from django.test import Client
 
 from chatapp.models import Limit, Message, ModelChoice, Prompt, Upstream, User
-from chatapp.upstream.wire.image_tokens import image_tokens
+from chatapp.upstream.wire.requests.image_tokens import image_tokens
 from tests.support.attaching import upload
 from tests.support.fake_upstream import FakeUpstream
 from tests.support.pictures import png

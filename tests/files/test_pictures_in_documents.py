@@ -9,8 +9,8 @@ from chatapp.documents import Document, LeftOut, Picture, PlacedPicture
 from chatapp.models import Attachment, ModelChoice, Prompt, Upstream, User
 from chatapp.realtime.generation.request import adapt_history
 from chatapp.rendering.fragments.words import about_file
-from chatapp.upstream.wire.content import PICTURE_LEFT_OUT, ImagePart
-from chatapp.upstream.wire.history import History
+from chatapp.upstream.wire.requests.content import PICTURE_LEFT_OUT, ImagePart
+from chatapp.upstream.wire.requests.history import History
 from tests.support.attaching import draft_file
 from tests.support.page import parse
 from tests.support.pictures import png

@@ -11,7 +11,7 @@ from tests.support.pictures import png
 
 STORE_CHAT = """
 from chatapp.models import Conversation, ReplyImage, StoredFile, User
-from chatapp.models.conversations.images import FIRST_OF_TOOLS
+from chatapp.models.conversations.messages.images import FIRST_OF_TOOLS
 from tests.support.attaching import attach_file
 from tests.support.pictures import png
 alice = User.objects.get(username="{name}")

@@ -12,7 +12,7 @@ from chatapp.documents import Limits, Scan
 from chatapp.documents.results import Result
 from chatapp.models import Attachment, PageImage
 from chatapp.rendering.fragments.words import about_file
-from chatapp.upstream.wire.content import ImagePart
+from chatapp.upstream.wire.requests.content import ImagePart
 from tests.documents import files
 from tests.support.attaching import upload
 from tests.support.page import parse

@@ -11,7 +11,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from chatapp.imports.projects import ProjectImporter
 from chatapp.models import Import, User
-from chatapp.models.conversations.conversation import IMPORT_SOURCES
+from chatapp.models.conversations.chats.conversation import IMPORT_SOURCES
 from chatapp.models.files.import_files import LIFETIME
 from chatapp.models.imports.imports import FORMAT_LENGTH
 from chatapp.transfer import Format

@@ -42,14 +42,14 @@ from chatapp.models import (
     Usage,
     User,
 )
-from chatapp.models.conversations.exports import ExportFormat, ExportScope
-from chatapp.models.conversations.extras import Extras
-from chatapp.models.conversations.failed_models import FailedModel
-from chatapp.models.conversations.rounds import Round, RunState, ToolRun
+from chatapp.models.conversations.messages.extras import Extras
+from chatapp.models.conversations.messages.failed_models import FailedModel
+from chatapp.models.conversations.messages.rounds import Round, RunState, ToolRun
+from chatapp.models.conversations.turns.exports import ExportFormat, ExportScope
 from chatapp.models.library.file_sets import check_room, sum_stored_bytes
 from chatapp.models.library.sharing import Level
 from chatapp.transfer.formats.own import PRESET_KEPT, PRESET_MISSING
-from chatapp.upstream.wire.errors import ErrorKind
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind
 from chatapp.upstream.wire.reply import Ending
 from chatapp.upstream.wire.sources import Source
 from tests.conftest import signed_in

@@ -41,7 +41,7 @@ from chatapp.models import (
     User,
     index_some,
 )
-from chatapp.models.conversations.conversation import IMPORT_SOURCES
+from chatapp.models.conversations.chats.conversation import IMPORT_SOURCES
 from chatapp.models.files import storage
 from chatapp.models.imports.imports import Phase
 from chatapp.models.platform.jobs import JobFailed, JobLost, JobState

@@ -23,7 +23,7 @@ from django.utils import timezone
 from chatapp.models import *
 from chatapp.realtime.journal import Journal
 from chatapp.models import audit
-from chatapp.models.conversations.rounds import Round
+from chatapp.models.conversations.messages.rounds import Round
 from chatapp.models.files import storage
 from io import BytesIO
 carol = User.objects.create_user("carol-{CANARY}", email="{CANARY}@x.test", last_name="{CANARY}")

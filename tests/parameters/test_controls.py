@@ -6,7 +6,7 @@ import pytest
 
 from chatapp.parameters.controls import Controls, controls_for
 from chatapp.upstream.wire.model_list import Ability, ListedModel
-from chatapp.upstream.wire.spellings import (
+from chatapp.upstream.wire.requests.spellings import (
     COMMON_SPELLING,
     DASHSCOPE_SPELLING,
     OPENROUTER_SPELLING,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from chatapp.parameters.rules import clean_rules
 from chatapp.parameters.table import PARAMETERS
-from chatapp.upstream.wire.spellings import COMMON_SPELLING, get_fields
+from chatapp.upstream.wire.requests.spellings import COMMON_SPELLING, get_fields
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -51,7 +51,7 @@ from chatapp.models.platform.lessons import (
     ImagesLesson,
 )
 from chatapp.staff.retention.forms import seal_preview
-from chatapp.upstream.wire.concessions import Concession
+from chatapp.upstream.wire.requests.concessions import Concession
 from tests.conftest import PASSWORD
 from tests.security.house import House
 from tests.support.stored import build_reply, end

@@ -40,7 +40,7 @@ from chatapp.models import (
 )
 from chatapp.models.billing.limits import Measure, Period
 from chatapp.models.billing.quota_usage import QuotaUsage, warning
-from chatapp.models.conversations.rounds import RunState, ToolRun
+from chatapp.models.conversations.messages.rounds import RunState, ToolRun
 from chatapp.models.refusals import OverLimit
 from chatapp.parameters.controls import Controls
 from chatapp.rendering import fragments
@@ -50,7 +50,7 @@ from chatapp.rendering.fragments.replies import Waiting, waiting_fragment
 from chatapp.rendering.fragments.tool_names import readable_name
 from chatapp.rendering.markdown import block_html
 from chatapp.tools import Tool
-from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind, UpstreamError
 from chatapp.upstream.wire.model_list import ListedModel
 from tests.security.judge import breaches_below, parse_foreign, skeleton
 from tests.security.payloads import MARK, SETS

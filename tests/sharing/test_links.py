@@ -21,7 +21,7 @@ from chatapp.models import (
     SharedChat,
     User,
 )
-from chatapp.models.conversations.rounds import Round, RunState, ToolRun
+from chatapp.models.conversations.messages.rounds import Round, RunState, ToolRun
 from tests.sharing.conftest import Shared
 from tests.support.attaching import attach_file
 from tests.support.pictures import WEBP, png

@@ -19,7 +19,7 @@ from chatapp.models import (
     Upstream,
     User,
 )
-from chatapp.models.conversations.chat_settings import ChatSettings
+from chatapp.models.conversations.chats.chat_settings import ChatSettings
 from tests.conftest import signed_in
 from tests.security.house import attach_files
 from tests.support.page import parse

@@ -16,9 +16,9 @@ from chatapp.models import (
 )
 from chatapp.models.billing.limits import Measure, Period
 from chatapp.models.billing.reservations import OUTPUT, Reservation
-from chatapp.upstream.wire.estimates import PromptSize
 from chatapp.upstream.wire.events import TokenUsage
-from chatapp.upstream.wire.history import History
+from chatapp.upstream.wire.requests.estimates import PromptSize
+from chatapp.upstream.wire.requests.history import History
 from tests.support.stored import MODEL, build_reply, end
 
 PROCESS_ID = UUID(int=1)

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from chatapp.upstream.wire.dialects import ChatMessage
+from chatapp.upstream.wire.requests.dialects import ChatMessage
 
 Messages = Sequence[ChatMessage]
 

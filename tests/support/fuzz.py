@@ -16,12 +16,12 @@ import time
 import traceback
 from pathlib import Path
 
-from chatapp.upstream.wire.decoder import EventDecoder
-from chatapp.upstream.wire.estimates import PromptSize, estimate
+from chatapp.upstream.wire.decoding.decoder import EventDecoder
+from chatapp.upstream.wire.decoding.logprobs import build_display_tokens
 from chatapp.upstream.wire.events import Event
-from chatapp.upstream.wire.history import EMPTY_HISTORY
-from chatapp.upstream.wire.logprobs import build_display_tokens
 from chatapp.upstream.wire.reply import Ending, Reply
+from chatapp.upstream.wire.requests.estimates import PromptSize, estimate
+from chatapp.upstream.wire.requests.history import EMPTY_HISTORY
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 SPLINTERS = [

@@ -89,7 +89,7 @@ BOUNDS = {
     "models.search.search_entries._one_process_at_a_time": Bound(
         "On PostgreSQL, only others who index wait for its lock.", 100, 2_000_000
     ),
-    "staff.review.pages._plan_for_few_rows": Bound(
+    "staff.review.lists.pages._plan_for_few_rows": Bound(
         "It reads, on PostgreSQL only, and nobody waits for that.", 150, 300_000
     ),
 }

@@ -18,7 +18,7 @@ from chatapp.models import (
     Upstream,
     User,
 )
-from chatapp.models.conversations.projects import MAX_INSTRUCTIONS_LENGTH
+from chatapp.models.conversations.chats.projects import MAX_INSTRUCTIONS_LENGTH
 from chatapp.models.platform.installation import MAX_NOTICE_LENGTH
 from chatapp.models.policies.legal_holds import MAX_REASON_LENGTH
 from chatapp.models.review.reviews import MAX_NOTE_LENGTH

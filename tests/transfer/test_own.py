@@ -11,8 +11,8 @@ from django.conf import settings
 from django.test import AsyncClient, Client
 
 from chatapp.models import ChatSettings, Conversation, Feedback, Project, User
-from chatapp.models.conversations.extras import Extras
-from chatapp.models.conversations.rounds import Round, RunState, ToolRun
+from chatapp.models.conversations.messages.extras import Extras
+from chatapp.models.conversations.messages.rounds import Round, RunState, ToolRun
 from chatapp.transfer import Format, SourceRound, SourceToolRun, read_chunks
 from chatapp.transfer.export_format import (
     NO_CHAT,

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from chatapp.upstream.client import Endpoint, UpstreamClient
-from chatapp.upstream.wire.decoder import EventDecoder
-from chatapp.upstream.wire.errors import UpstreamError
+from chatapp.upstream.wire.decoding.decoder import EventDecoder
+from chatapp.upstream.wire.errors.upstream_error import UpstreamError
 from chatapp.upstream.wire.events import Event, Failed
 from chatapp.upstream.wire.reply import Reply
 from tests.support.fake_upstream import delta, done, finish, usage

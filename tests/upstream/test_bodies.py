@@ -3,7 +3,7 @@
 import gzip
 
 from chatapp.upstream.client import Endpoint, UpstreamClient
-from chatapp.upstream.wire.errors import ErrorKind
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind
 from chatapp.upstream.wire.reply import Ending
 from tests.support.fake_upstream import (
     FakeUpstream,

@@ -10,9 +10,7 @@ import pytest
 from chatapp.upstream import client as client_module
 from chatapp.upstream.client import Endpoint, UpstreamClient
 from chatapp.upstream.network import RequestBody, Transport
-from chatapp.upstream.wire.content import EncodedPart
-from chatapp.upstream.wire.dialects import OPENTOKEN, RequestOptions
-from chatapp.upstream.wire.errors import ErrorKind, UpstreamFailed
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind, UpstreamFailed
 from chatapp.upstream.wire.events import (
     AnswerDelta,
     Failed,
@@ -21,6 +19,8 @@ from chatapp.upstream.wire.events import (
 )
 from chatapp.upstream.wire.model_list import model_page
 from chatapp.upstream.wire.reply import Ending
+from chatapp.upstream.wire.requests.content import EncodedPart
+from chatapp.upstream.wire.requests.dialects import OPENTOKEN, RequestOptions
 from tests.support.fake_upstream import (
     Abort,
     Delay,

@@ -6,7 +6,7 @@ from email.utils import format_datetime
 import pytest
 
 from chatapp.upstream.client import Endpoint, UpstreamClient
-from chatapp.upstream.wire.errors import ErrorKind
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind
 from tests.support.fake_upstream import (
     Abort,
     Close,

@@ -18,7 +18,7 @@ from cryptography.x509.oid import NameOID
 from chatapp.upstream.client import Endpoint, UpstreamClient
 from chatapp.upstream.network import Network, Transport
 from chatapp.upstream.resolver import Resolver
-from chatapp.upstream.wire.errors import ErrorKind
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind
 from chatapp.upstream.wire.events import AnswerDelta, Failed
 from tests.support.fake_upstream import delta
 from tests.support.present import present

@@ -12,10 +12,10 @@ import pytest
 
 from chatapp.upstream.client import UpstreamClient
 from chatapp.upstream.proxies import Proxies
-from chatapp.upstream.wire.endpoint import Endpoint
-from chatapp.upstream.wire.errors import ErrorKind
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind
 from chatapp.upstream.wire.events import Failed
 from chatapp.upstream.wire.reply import Ending
+from chatapp.upstream.wire.requests.endpoint import Endpoint
 from tests.support.certificates import Authority
 from tests.support.fake_upstream import FakeUpstream, Stall, delta
 from tests.upstream import KEY, WHOLE, ask, reply_to

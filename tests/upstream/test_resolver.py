@@ -24,7 +24,7 @@ from tests.support.live import ROOT
 PROGRAM = """
 import asyncio, sys, time
 from chatapp.upstream.client import Endpoint, UpstreamClient
-from chatapp.upstream.wire.errors import UpstreamFailed
+from chatapp.upstream.wire.errors.upstream_error import UpstreamFailed
 
 async def ask(client, host, port):
     began_at = time.monotonic()

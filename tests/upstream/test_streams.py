@@ -8,8 +8,7 @@ import pytest
 
 from chatapp.upstream import streams
 from chatapp.upstream.client import Endpoint, UpstreamClient
-from chatapp.upstream.wire.dialects import RequestOptions
-from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind, UpstreamError
 from chatapp.upstream.wire.events import (
     AnswerDelta,
     Event,
@@ -19,6 +18,7 @@ from chatapp.upstream.wire.events import (
     TokenUsage,
 )
 from chatapp.upstream.wire.reply import Ending, Reply
+from chatapp.upstream.wire.requests.dialects import RequestOptions
 from tests.support.fake_upstream import (
     Abort,
     Close,

@@ -22,9 +22,9 @@ from chatapp.models import (
     Upstream,
     Usage,
 )
-from chatapp.models.conversations.context_cuts import ContextCut
-from chatapp.models.conversations.feedback import get_loaded_feedback
-from chatapp.models.conversations.rounds import Round, ToolRun
+from chatapp.models.conversations.chats.feedback import get_loaded_feedback
+from chatapp.models.conversations.messages.rounds import Round, ToolRun
+from chatapp.models.conversations.threads.context_cuts import ContextCut
 from chatapp.text.spreadsheets import in_dollars
 from chatapp.transfer.export_format import (
     TOKENS,

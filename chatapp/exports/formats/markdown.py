@@ -11,7 +11,7 @@ from chatapp.exports.endings import ending_sentence
 from chatapp.exports.markdown_text import contain_markdown, escape_line, fence_code, image, link
 from chatapp.exports.reading import Chat, get_attachments, get_images
 from chatapp.models import Message
-from chatapp.models.conversations.rounds import Round, ToolRun
+from chatapp.models.conversations.messages.rounds import Round, ToolRun
 from chatapp.models.platform import branding
 from chatapp.rendering.fragments.tool_names import readable_name
 from chatapp.rendering.fragments.words import model_name, moment, state_words

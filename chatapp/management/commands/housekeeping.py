@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from chatapp.management.sentences import explain_errors
 from chatapp.models import Conversation, Message, Retention
-from chatapp.models.conversations.folders import TRASH_DAYS
+from chatapp.models.conversations.chats.folders import TRASH_DAYS
 from chatapp.realtime.worker.housekeeping import run_cleanup_steps
 
 EVERY_SECONDS = 3.0

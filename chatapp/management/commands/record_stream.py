@@ -20,7 +20,7 @@ from chatapp.upstream.check.answers import Answer, read_answer
 from chatapp.upstream.check.problems import problem_of_error
 from chatapp.upstream.client import Endpoint, UpstreamClient
 from chatapp.upstream.recordings import Recording
-from chatapp.upstream.wire.errors import UpstreamFailed
+from chatapp.upstream.wire.errors.upstream_error import UpstreamFailed
 
 PROMPT = "Tell me in three sentences why the sky is blue."
 

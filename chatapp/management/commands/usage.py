@@ -8,7 +8,7 @@ from chatapp.command_line import MANAGE
 from chatapp.management.sentences import explain_errors
 from chatapp.models import Usage
 from chatapp.models.billing import rollup
-from chatapp.models.conversations import ledger
+from chatapp.models.conversations.threads import ledger
 from chatapp.models.review import facets
 
 MAX_LINES = 20

@@ -18,9 +18,9 @@ from chatapp.models.accounts.users import User
 from chatapp.models.billing.prices import Price
 from chatapp.models.platform.calendar import get_day
 from chatapp.models.platform.upstreams import Upstream
-from chatapp.upstream.wire.estimates import Estimate
 from chatapp.upstream.wire.events import TokenUsage
 from chatapp.upstream.wire.reply import Ending
+from chatapp.upstream.wire.requests.estimates import Estimate
 
 AT_ONCE = 1000  # rows, to stay below PostgreSQL's maximum number of parameters
 COUNTS = tuple(TokenUsage.__dataclass_fields__)
@@ -40,7 +40,7 @@ class Usage(models.Model):
     """The cost of a reply, a title or a summary, with the counts that the wire formats define.
 
     If it is estimated, the counts are the likely ones and `upper_…` the upper bounds, see
-    `chatapp.upstream.wire.estimates`.
+    `chatapp.upstream.wire.requests.estimates`.
 
     The key is that of the message, so that a reply is booked once, whichever process ends it; or
     that of the conversation that got a title; or a new one, for a summary. There are no foreign key

@@ -24,7 +24,7 @@ from chatapp.models.files.stored_files import StoredFile
 from chatapp.models.files.uploads import MAX_NAME_LENGTH, Upload, get_part_bytes
 from chatapp.models.platform.processes import Process
 from chatapp.models.refusals import Refused
-from chatapp.upstream.wire.content import Part
+from chatapp.upstream.wire.requests.content import Part
 
 ABANDONED = timedelta(days=1)  # after which nothing goes on with an upload
 UNREAD_LIFETIME = timedelta(days=7)  # how long a draft keeps a file that could not be read

@@ -14,9 +14,9 @@ from django.db import models
 from django.db.models.functions import Substr
 
 from chatapp.models.files.stored_files import StoredFile
-from chatapp.upstream.wire.content import PICTURE_LEFT_OUT, ImagePart, Part, text_part
-from chatapp.upstream.wire.estimates import BYTES_PER_TOKEN, MIDDLE, PromptSize
-from chatapp.upstream.wire.history import History
+from chatapp.upstream.wire.requests.content import PICTURE_LEFT_OUT, ImagePart, Part, text_part
+from chatapp.upstream.wire.requests.estimates import BYTES_PER_TOKEN, MIDDLE, PromptSize
+from chatapp.upstream.wire.requests.history import History
 
 PLAIN_TEXT = "text/plain"
 BETWEEN_PAGES = "\n\n"

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from chatapp.models import audit
 from chatapp.models.accounts.users import User, address_key
-from chatapp.models.conversations.messages import Message
+from chatapp.models.conversations.messages.messages import Message
 from chatapp.models.files.import_files import LIFETIME, ImportFile, ImportFileQuerySet
 from chatapp.models.platform.jobs import UNENDED, Job, JobFailed, JobState
 

@@ -12,11 +12,11 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 
 from chatapp.db.locks import one_at_a_time
-from chatapp.models.conversations.conversation import Conversation
-from chatapp.models.conversations.erasable import ERASED_AT_ONCE
-from chatapp.models.conversations.folders import PURGE_LOCK
-from chatapp.models.conversations.messages import Message
-from chatapp.models.conversations.projects import Project
+from chatapp.models.conversations.chats.conversation import Conversation
+from chatapp.models.conversations.chats.erasable import ERASED_AT_ONCE
+from chatapp.models.conversations.chats.folders import PURGE_LOCK
+from chatapp.models.conversations.chats.projects import Project
+from chatapp.models.conversations.messages.messages import Message
 from chatapp.models.imports.imports import Import, ImportedChat, ImportedMessages, Phase
 from chatapp.models.policies.legal_holds import UnderLegalHold, refuse_held
 

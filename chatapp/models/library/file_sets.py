@@ -18,7 +18,7 @@ from chatapp.models.files.attachments import Attachment
 from chatapp.models.files.contents import FileContent
 from chatapp.models.files.stored_files import StoredFile, filter_unreferenced
 from chatapp.models.refusals import Refused
-from chatapp.upstream.wire.content import Part
+from chatapp.upstream.wire.requests.content import Part
 
 AT_ONCE = 100
 FULL = (

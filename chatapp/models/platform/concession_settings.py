@@ -7,7 +7,7 @@ from typing import Self
 from django.db import models, transaction
 from django.utils import timezone
 
-from chatapp.upstream.wire.concessions import Concession
+from chatapp.upstream.wire.requests.concessions import Concession
 
 MAX_CONCEDED = 1000  # models
 

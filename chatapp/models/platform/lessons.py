@@ -6,7 +6,7 @@
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from chatapp.upstream.wire.concessions import Concession
+from chatapp.upstream.wire.requests.concessions import Concession
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from chatapp.models.platform.calendar import get_day
 from chatapp.models.platform.upstreams import Upstream
-from chatapp.upstream.wire.errors import NOT_OF_UPSTREAM, ErrorKind
+from chatapp.upstream.wire.errors.upstream_error import NOT_OF_UPSTREAM, ErrorKind
 from chatapp.upstream.wire.reply import Ending
 
 FAILURES = frozenset({Ending.FAILED, Ending.CUT_OFF, Ending.TIMED_OUT})  # caused by the upstream

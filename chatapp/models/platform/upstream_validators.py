@@ -4,8 +4,8 @@ from django.core.exceptions import ValidationError
 
 from chatapp.models.accounts.access_rules import MAX_MODEL_LENGTH
 from chatapp.models.platform.addresses import names_an_account, parse_http_url
-from chatapp.upstream.wire.decoder import MAX_CHOICES
-from chatapp.upstream.wire.dialects import RESERVED_PARAMETERS
+from chatapp.upstream.wire.decoding.decoder import MAX_CHOICES
+from chatapp.upstream.wire.requests.dialects import RESERVED_PARAMETERS
 
 
 def validate_base_url(value: str) -> None:

@@ -1,7 +1,7 @@
 """Upstreams: their addresses, keys and models, as an administrator set them."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Self, assert_never
@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models, transaction
 from django.db.models import Exists
-from django.utils.functional import cached_property
 
 from chatapp.db.secrets import SecretField, UnreadableSecret
 from chatapp.db.statements import Query
@@ -40,30 +39,12 @@ from chatapp.models.platform.upstream_validators import (
     validate_parameters,
 )
 from chatapp.models.refusals import Refused
-from chatapp.parameters.controls import Controls, controls_for
-from chatapp.parameters.rules import (
-    BoundedParameters,
-    apply_rules,
-    merge_rules,
-    without_refused,
-)
 from chatapp.parameters.table import MAX_OUTPUT
-from chatapp.upstream.wire.dialects import (
+from chatapp.upstream.wire.requests.dialects import (
     AUTO,
     DIALECTS,
-    RequestOptions,
-    find_spelling,
 )
-from chatapp.upstream.wire.gateways import Gateway, gateway_at
-from chatapp.upstream.wire.model_list import ListedModel
-from chatapp.upstream.wire.spellings import (
-    MERGEABLE_FIELDS,
-    Spelling,
-    find_output_limit,
-    get_fields,
-    get_parameter,
-    merge_fields,
-)
+from chatapp.upstream.wire.requests.gateways import Gateway, gateway_at
 
 DEMO = "Demo"  # the name of the built-in upstream, which the environment connects
 SILENCE_SECONDS = 300
@@ -222,21 +203,6 @@ class Upstream(ImageSettings, ContextSettings, ConcessionSettings, ParameterSett
         """The descriptions that an administrator gave its models, by id."""
         return self.model_descriptions or {}
 
-    def bound_parameters(
-        self, model: str, chat_parameters: Mapping[str, object]
-    ) -> BoundedParameters:
-        """Return what is sent to a model of the parameters that a chat sets, and why it differs.
-
-        What an administrator sets for all requests is a default for people, except a maximum
-        output, which bounds theirs, and parameters that have no control of their own.
-        """
-        max_output = find_output_limit(self.parameters)
-        rules = merge_rules(
-            {"max_output_tokens": {"max": max_output}} if max_output else {}, self.rules_for(model)
-        )
-        result = apply_rules(chat_parameters, rules, common_parameters=self.parameters)
-        return without_refused(result, self._spelling, self.refused_by(model))
-
     def apply_lesson(self, model: str, lesson: Lesson) -> str:
         """Note on this object what a request to a model taught; return the field that changed."""
         match lesson:
@@ -268,73 +234,6 @@ class Upstream(ImageSettings, ContextSettings, ConcessionSettings, ParameterSett
                 # Saving makes all processes check everybody's access again.
                 changed = [name for name in fields if getattr(upstream, name) != before[name]]
                 upstream.save(update_fields=changed)
-
-    def parameters_for(
-        self, model: str, chat_parameters: Mapping[str, object]
-    ) -> dict[str, object]:
-        """Return the parameters of a request to a model, for the parameters that a chat sets.
-
-        What the model is known to refuse is left out, or spelled in another way.
-        """
-        sent_parameters = self.bound_parameters(model, chat_parameters).parameters
-        fields = self._spelling.build_fields(sent_parameters, self.refused_by(model))
-        replaced = {
-            field for name in sent_parameters for field in get_fields(name)
-        } - MERGEABLE_FIELDS
-        if sent_parameters.get("logprobs") is False:
-            replaced.add("top_logprobs")
-        own_parameters = {
-            name: value for name, value in self.parameters.items() if name not in replaced
-        }
-        return merge_fields(own_parameters, fields)
-
-    def controls_for(self, model: ListedModel) -> Controls:
-        """Return which parameters the composer has controls for with this model."""
-        common, own = self._rules.get("", {}), self._rules.get(model.id, {})
-        spelling = _find_spelling(self.base_url, self.dialect)
-        refused = self.refused_by(model.id)
-        return controls_for(model, common, own, spelling, refused, self.parameters)
-
-    def output_limit_for(self, model: str, chat_parameters: Mapping[str, object]) -> int | None:
-        """Return how many tokens a request lets a model write over all choices, if it says so."""
-        options = RequestOptions(parameters=self.parameters_for(model, chat_parameters))
-        max_output = find_output_limit(options.parameters)
-        return max_output * options.choices if max_output else None
-
-    def output_bounds_for(self, model: str) -> tuple[int, int, int]:
-        """Return the maximum output of an answer if a chat sets none, and the least and the most
-        that it can set, in tokens. 0 if none is sent."""
-        is_known = model in self.refusals or model in (self.model_parameters or {})
-        return self._compute_output_bounds(model) if is_known else self._common_output_bounds
-
-    @cached_property
-    def _common_output_bounds(self) -> tuple[int, int, int]:
-        """The bounds of models about which nothing else is known. Lists have hundreds of them."""
-        return self._compute_output_bounds("")
-
-    def _compute_output_bounds(self, model: str) -> tuple[int, int, int]:
-        usual, least, max_output = (
-            find_output_limit(self.parameters_for(model, chat_parameters)) or 0
-            for chat_parameters in ({}, {"max_output_tokens": 1}, {"max_output_tokens": MAX_OUTPUT})
-        )
-        return usual, least, max_output
-
-    def output_field_for(self, model: str) -> str:
-        """Return the field that limits the output of a model."""
-        names = self._spelling.output
-        return next((name for name in names if name not in self.refused_by(model)), names[0])
-
-    def has_other_names(self, model: str, fields: Collection[str]) -> bool:
-        """Whether all these fields, which the model refused, can be sent by another name."""
-        left = set(self._spelling.output) - set(self.refused_by(model))
-        return bool(left) and all(get_parameter(field) == "max_output_tokens" for field in fields)
-
-    @property
-    def _spelling(self) -> Spelling:
-        """The spelling of its parameters; the name that an administrator uses comes first."""
-        spelling = _find_spelling(self.base_url, self.dialect)
-        used = [name for name in spelling.output if name in self.parameters]
-        return replace(spelling, output=tuple(dict.fromkeys((*used, *spelling.output))))
 
     @property
     def gateway(self) -> Gateway:
@@ -409,11 +308,6 @@ _ALL_ENABLED = Query(
     ),
     User._meta.pk,
 )
-
-
-@lru_cache(maxsize=64)  # each chat page asks once per model
-def _find_spelling(base_url: str, dialect: str) -> Spelling:
-    return find_spelling(dialect, urlsplit(base_url).hostname or "")
 
 
 @lru_cache(maxsize=64)

@@ -20,10 +20,10 @@ from django.db import models, transaction
 from django.utils import timezone
 
 from chatapp.models.audit import AuditDetail
-from chatapp.models.conversations.conversation import Conversation, ConversationQuerySet
-from chatapp.models.conversations.folders import is_under_legal_hold
-from chatapp.models.conversations.images import IMAGE_BYTES, ReplyImage
-from chatapp.models.conversations.messages import Message
+from chatapp.models.conversations.chats.conversation import Conversation, ConversationQuerySet
+from chatapp.models.conversations.chats.folders import is_under_legal_hold
+from chatapp.models.conversations.messages.images import IMAGE_BYTES, ReplyImage
+from chatapp.models.conversations.messages.messages import Message
 from chatapp.models.files.attachments import Attachment, AttachmentQuerySet
 from chatapp.models.platform.installation import SINGLETON_PK, Installation
 from chatapp.models.policies.legal_holds import LegalHold, holding

@@ -14,10 +14,10 @@ from django.db.models import Count, Max
 from chatapp.db.locks import one_at_a_time
 from chatapp.models import audit
 from chatapp.models.audit import AuditDetail
-from chatapp.models.conversations import ledger
-from chatapp.models.conversations.folders import PURGE_LOCK
-from chatapp.models.conversations.images import ReplyImage
-from chatapp.models.conversations.messages import Message
+from chatapp.models.conversations.chats.folders import PURGE_LOCK
+from chatapp.models.conversations.messages.images import ReplyImage
+from chatapp.models.conversations.messages.messages import Message
+from chatapp.models.conversations.threads import ledger
 from chatapp.models.files.attachments import Attachment
 from chatapp.models.policies.legal_holds import UnderLegalHold, lock_people, refuse_held
 from chatapp.models.retention.periods import Retention

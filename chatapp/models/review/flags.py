@@ -10,9 +10,9 @@ from uuid import UUID
 from django.db import models
 
 from chatapp.db.key_in import KeyIn
-from chatapp.models.conversations.feedback import Feedback
-from chatapp.models.conversations.messages import Message
-from chatapp.models.conversations.moderated import HasCategory
+from chatapp.models.conversations.chats.feedback import Feedback
+from chatapp.models.conversations.messages.messages import Message
+from chatapp.models.conversations.messages.moderated import HasCategory
 from chatapp.models.review.rules import RuleFinding
 
 MODERATION, PERSON, RULE, ANY, NONE = "moderation", "person", "rule", "any", "none"

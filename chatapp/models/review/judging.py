@@ -13,8 +13,8 @@ from uuid import UUID
 from django.db import models, transaction
 
 from chatapp.models.billing.usage import Usage
-from chatapp.models.conversations.conversation import Conversation
-from chatapp.models.conversations.messages import Message, get_texts
+from chatapp.models.conversations.chats.conversation import Conversation
+from chatapp.models.conversations.messages.messages import Message, get_texts
 from chatapp.models.review.readable import may_be_flagged
 from chatapp.models.review.rules import ReviewRule, RuleFinding, RuleInput, UnjudgedMessage
 

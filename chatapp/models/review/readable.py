@@ -6,9 +6,9 @@ from uuid import UUID
 from django.db import models
 
 from chatapp.models.accounts.users import User
-from chatapp.models.conversations.conversation import Conversation, ConversationQuerySet
-from chatapp.models.conversations.images import ReplyImage
-from chatapp.models.conversations.messages import Message
+from chatapp.models.conversations.chats.conversation import Conversation, ConversationQuerySet
+from chatapp.models.conversations.messages.images import ReplyImage
+from chatapp.models.conversations.messages.messages import Message
 from chatapp.models.files.attachments import Attachment
 from chatapp.models.library.file_sets import PresetFile
 from chatapp.models.policies.review_policies import ReviewPolicy

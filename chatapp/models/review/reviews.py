@@ -13,7 +13,7 @@ from django.db import models
 from django.utils import timezone
 
 from chatapp.models.accounts.users import User
-from chatapp.models.conversations.conversation import Conversation
+from chatapp.models.conversations.chats.conversation import Conversation
 from chatapp.models.refusals import Refused
 
 MAX_REASON_LENGTH = 500  # characters, as the next two

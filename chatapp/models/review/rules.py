@@ -13,7 +13,7 @@ from django.db import models
 from django.utils import timezone
 
 from chatapp.models.billing.prices import DOLLAR
-from chatapp.models.conversations.messages import Message
+from chatapp.models.conversations.messages.messages import Message
 from chatapp.text.indexing import Words
 
 MAX_NAME_LENGTH = 60  # characters, as are MAX_WORDS_LENGTH and MAX_PATTERN_LENGTH

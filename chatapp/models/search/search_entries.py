@@ -20,10 +20,10 @@ from django.utils import timezone
 
 from chatapp.db.locks import one_at_a_time
 from chatapp.models.accounts.users import User
-from chatapp.models.conversations.context_cuts import load_opening_summaries, load_summaries
-from chatapp.models.conversations.conversation import Conversation
-from chatapp.models.conversations.messages import Message, get_texts
-from chatapp.models.conversations.titled import UNINDEXED_TITLE
+from chatapp.models.conversations.chats.conversation import Conversation
+from chatapp.models.conversations.chats.titled import UNINDEXED_TITLE
+from chatapp.models.conversations.messages.messages import Message, get_texts
+from chatapp.models.conversations.threads.context_cuts import load_opening_summaries, load_summaries
 from chatapp.models.review.judging import await_judging, judge_some
 from chatapp.models.search import full_text
 from chatapp.models.search.file_texts import (

@@ -15,13 +15,18 @@ from django.db import transaction
 from chatapp.concurrency.token_bucket import TokenBucket
 from chatapp.models import audit
 from chatapp.models.accounts.users import User
-from chatapp.models.conversations import storage
-from chatapp.models.conversations.conversation import Conversation
-from chatapp.models.conversations.extras import Extras
-from chatapp.models.conversations.forks import STREAMS, ForkCopier, compute_sizes, split_into_steps
-from chatapp.models.conversations.messages import Message
-from chatapp.models.conversations.rounds import Round
-from chatapp.models.conversations.titled import MAX_TITLE_LENGTH
+from chatapp.models.conversations.chats.conversation import Conversation
+from chatapp.models.conversations.chats.titled import MAX_TITLE_LENGTH
+from chatapp.models.conversations.messages import storage
+from chatapp.models.conversations.messages.extras import Extras
+from chatapp.models.conversations.messages.messages import Message
+from chatapp.models.conversations.messages.rounds import Round
+from chatapp.models.conversations.turns.forks import (
+    STREAMS,
+    ForkCopier,
+    compute_sizes,
+    split_into_steps,
+)
 from chatapp.models.files.attachments import Attachment, copy_attachments
 from chatapp.models.files.contents import PLAIN_TEXT, FileContent, store_text
 from chatapp.models.refusals import ChatNotFound, Refused

@@ -5,9 +5,9 @@ from typing import ClassVar, Self
 from uuid import UUID
 
 from chatapp.models.accounts.users import User
-from chatapp.models.conversations.conversation import Conversation
-from chatapp.models.conversations.project_chats import chats_of_others
-from chatapp.models.conversations.projects import Project
+from chatapp.models.conversations.chats.conversation import Conversation
+from chatapp.models.conversations.chats.project_chats import chats_of_others
+from chatapp.models.conversations.chats.projects import Project
 
 
 @dataclass

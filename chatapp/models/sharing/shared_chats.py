@@ -29,8 +29,8 @@ from chatapp.db.connections import limit_lock_wait
 from chatapp.models import audit
 from chatapp.models.accounts.audiences import EVERYONE, AudienceEntry, is_for
 from chatapp.models.accounts.users import User
-from chatapp.models.conversations.conversation import Conversation
-from chatapp.models.conversations.messages import Message
+from chatapp.models.conversations.chats.conversation import Conversation
+from chatapp.models.conversations.messages.messages import Message
 from chatapp.models.library.sharing import NO_SHARING, groups_to_share_with
 from chatapp.models.platform.installation import Installation
 from chatapp.models.refusals import ChatNotFound, Refused

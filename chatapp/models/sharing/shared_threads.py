@@ -4,10 +4,10 @@ from typing import Any, ClassVar, Protocol
 from uuid import UUID
 
 from chatapp.models.accounts.users import User
-from chatapp.models.conversations import branches
-from chatapp.models.conversations.images import FIRST_OF_TOOLS, ReplyImage
-from chatapp.models.conversations.messages import Message
-from chatapp.models.conversations.thread_pages import ThreadPage
+from chatapp.models.conversations.messages.images import FIRST_OF_TOOLS, ReplyImage
+from chatapp.models.conversations.messages.messages import Message
+from chatapp.models.conversations.threads import branches
+from chatapp.models.conversations.threads.thread_pages import ThreadPage
 from chatapp.models.files.attachments import Attachment
 from chatapp.models.refusals import ChatNotFound
 

@@ -17,7 +17,7 @@ from django.utils import timezone
 from chatapp import metrics
 from chatapp.models import ModelChoice, Refused, Usage, User
 from chatapp.models.billing.usage import milliseconds
-from chatapp.models.conversations.api_chats import ApiAnswer
+from chatapp.models.conversations.turns.api_chats import ApiAnswer
 from chatapp.models.platform.upstream_failures import FAILURES, UpstreamFailure
 from chatapp.realtime.completions.requests import REVOKED, ApiRequest, CompletionRequest
 from chatapp.realtime.generation import run_in_write_thread
@@ -26,10 +26,10 @@ from chatapp.realtime.generation.fallback import Fallbacks
 from chatapp.realtime.generation.request import Request
 from chatapp.realtime.generation.unsaved import UnsavedAnswer, book
 from chatapp.upstream.client import UpstreamClient
-from chatapp.upstream.wire.concessions import Concession
-from chatapp.upstream.wire.errors import UpstreamError
+from chatapp.upstream.wire.errors.upstream_error import UpstreamError
 from chatapp.upstream.wire.events import Event
 from chatapp.upstream.wire.reply import Ending
+from chatapp.upstream.wire.requests.concessions import Concession
 
 logger = logging.getLogger(__name__)
 

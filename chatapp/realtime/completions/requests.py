@@ -14,16 +14,16 @@ from chatapp.models.billing import handing_over, reservations
 from chatapp.models.billing.budget_accounts import settle
 from chatapp.models.billing.context_windows import context_window
 from chatapp.models.billing.reservations import Reservation
-from chatapp.models.conversations.api_chats import ApiChat
-from chatapp.models.conversations.failed_models import FailedModel
-from chatapp.models.conversations.takeovers import TOO_LONG
+from chatapp.models.conversations.messages.failed_models import FailedModel
+from chatapp.models.conversations.turns.api_chats import ApiChat
+from chatapp.models.conversations.turns.takeovers import TOO_LONG
 from chatapp.models.platform.upstream_failures import UpstreamFailure
 from chatapp.realtime.generation.identifiers import identifiers_for
 from chatapp.realtime.generation.unsaved import OF_REPLIES
-from chatapp.upstream.wire.dialects import RequestOptions
-from chatapp.upstream.wire.estimates import BYTES_PER_TOKEN, MIDDLE, PromptSize
-from chatapp.upstream.wire.history import History
-from chatapp.upstream.wire.spellings import find_output_limit
+from chatapp.upstream.wire.requests.dialects import RequestOptions
+from chatapp.upstream.wire.requests.estimates import BYTES_PER_TOKEN, MIDDLE, PromptSize
+from chatapp.upstream.wire.requests.history import History
+from chatapp.upstream.wire.requests.spellings import find_output_limit
 
 REVOKED = "This token was revoked or has expired, or its account was deactivated."
 SWITCHED_OFF = "An administrator has not allowed you to use the API."

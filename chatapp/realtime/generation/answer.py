@@ -1,7 +1,7 @@
 """The answer of a model to one request or to several in turn, with its cost and its budget."""
 
 from chatapp.models import Usage
-from chatapp.models.conversations.costs import Cost
+from chatapp.models.conversations.messages.costs import Cost
 from chatapp.realtime.generation.budget_guard import BudgetGuard
 from chatapp.upstream.wire.reply import Ending, Reply
 

@@ -16,8 +16,8 @@ from chatapp.realtime.generation.fallback import Fallbacks, ModelRequest
 from chatapp.realtime.generation.lessons import Lessons
 from chatapp.realtime.generation.request import Request
 from chatapp.realtime.generation.retries import RequestFailed, with_retries
-from chatapp.upstream.wire.concessions import Concession
-from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind, UpstreamError
+from chatapp.upstream.wire.requests.concessions import Concession
 
 ASKED = TypeVar("ASKED", bound=ModelRequest)
 ANSWER = TypeVar("ANSWER", bound=Answer)

@@ -23,8 +23,6 @@ from chatapp.models.billing.reservations import (
 )
 from chatapp.models.billing.tool_tokens import remember_tool_tokens
 from chatapp.realtime.generation.storing import run_in_write_thread
-from chatapp.upstream.wire.dialects import RequestOptions
-from chatapp.upstream.wire.estimates import PromptSize
 from chatapp.upstream.wire.events import (
     AnswerDelta,
     Event,
@@ -32,7 +30,9 @@ from chatapp.upstream.wire.events import (
     RefusalDelta,
     ToolCallDelta,
 )
-from chatapp.upstream.wire.spellings import OUTPUT_FIELDS
+from chatapp.upstream.wire.requests.dialects import RequestOptions
+from chatapp.upstream.wire.requests.estimates import PromptSize
+from chatapp.upstream.wire.requests.spellings import OUTPUT_FIELDS
 
 logger = logging.getLogger(__name__)
 

@@ -16,11 +16,11 @@ from chatapp import metrics
 from chatapp.catalogue import get_display_name, takes_images
 from chatapp.models import Fallback, ModelChoice, Refused, Upstream, Usage
 from chatapp.models.billing.reservations import Reservation
-from chatapp.models.conversations.failed_models import FailedModel
+from chatapp.models.conversations.messages.failed_models import FailedModel
 from chatapp.realtime.generation.storing import run_in_write_thread
-from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
-from chatapp.upstream.wire.history import History
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind, UpstreamError
 from chatapp.upstream.wire.reply import Ending
+from chatapp.upstream.wire.requests.history import History
 
 logger = logging.getLogger(__name__)
 

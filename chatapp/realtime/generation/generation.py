@@ -14,7 +14,7 @@ from chatapp import metrics
 from chatapp.concurrency.turns import served_person
 from chatapp.models import Message, Turn, Upstream
 from chatapp.models.billing.reservations import Reservation
-from chatapp.models.conversations import branches
+from chatapp.models.conversations.threads import branches
 from chatapp.models.platform.upstream_failures import FAILURES
 from chatapp.realtime.generation.arrivals import Arrivals
 from chatapp.realtime.generation.budget_guard import BudgetGuard

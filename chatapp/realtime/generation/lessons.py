@@ -11,7 +11,7 @@ from chatapp.models.platform.lessons import (
     Lesson,
     UsageOptionLesson,
 )
-from chatapp.upstream.wire.concessions import Concession
+from chatapp.upstream.wire.requests.concessions import Concession
 
 
 class Lessons:

@@ -7,18 +7,18 @@ from channels.db import database_sync_to_async
 
 from chatapp.catalogue import build_endpoint
 from chatapp.models import ToolServer, Turn
-from chatapp.models.conversations.turns import tool_servers
+from chatapp.models.conversations.turns.turn import tool_servers
 from chatapp.models.library.presets import CLOCK
 from chatapp.realtime.generation.identifiers import identifiers_for
 from chatapp.realtime.generation.request import adapt_history
 from chatapp.tools import CLOCK as CLOCK_TOOL
 from chatapp.tools import shared_registry
-from chatapp.upstream.wire.concessions import Concession
-from chatapp.upstream.wire.content import ImagePart, is_parts
-from chatapp.upstream.wire.dialects import ChatMessage, RequestOptions
-from chatapp.upstream.wire.errors import MIN_SECRET_LENGTH
-from chatapp.upstream.wire.spellings import NO_REASONING
-from chatapp.upstream.wire.tool_schemas import without_keywords
+from chatapp.upstream.wire.errors.upstream_error import MIN_SECRET_LENGTH
+from chatapp.upstream.wire.requests.concessions import Concession
+from chatapp.upstream.wire.requests.content import ImagePart, is_parts
+from chatapp.upstream.wire.requests.dialects import ChatMessage, RequestOptions
+from chatapp.upstream.wire.requests.spellings import NO_REASONING
+from chatapp.upstream.wire.requests.tool_schemas import without_keywords
 
 KEY_REMOVED = "(key removed)"
 EFFORT = "reasoning_effort"

@@ -7,14 +7,14 @@ from chatapp.catalogue import takes_images
 from chatapp.models import Upstream
 from chatapp.parameters.values import find_parameter_names, quote_value
 from chatapp.realtime.generation.lessons import Lessons
-from chatapp.upstream.wire.concessions import Concession, apply_concessions, concession_for
-from chatapp.upstream.wire.content import has_parts
-from chatapp.upstream.wire.dialects import RequestOptions
-from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
-from chatapp.upstream.wire.estimates import PromptSize
-from chatapp.upstream.wire.history import History
-from chatapp.upstream.wire.parameter_refusals import ParameterRefusal, find_refusal
-from chatapp.upstream.wire.tool_schemas import has_keywords
+from chatapp.upstream.wire.errors.parameter_refusals import ParameterRefusal, find_refusal
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind, UpstreamError
+from chatapp.upstream.wire.requests.concessions import Concession, apply_concessions, concession_for
+from chatapp.upstream.wire.requests.content import has_parts
+from chatapp.upstream.wire.requests.dialects import RequestOptions
+from chatapp.upstream.wire.requests.estimates import PromptSize
+from chatapp.upstream.wire.requests.history import History
+from chatapp.upstream.wire.requests.tool_schemas import has_keywords
 
 
 @dataclass

@@ -9,7 +9,7 @@ import math
 import random
 from collections.abc import Awaitable, Callable
 
-from chatapp.upstream.wire.errors import UpstreamError
+from chatapp.upstream.wire.errors.upstream_error import UpstreamError
 
 TRIES = 3
 MAX_WAIT = 60.0  # seconds; if the upstream asks for more, the reply fails instead

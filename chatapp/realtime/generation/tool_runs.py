@@ -6,9 +6,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
-from chatapp.models.conversations.rounds import RunImage, RunState, ToolRun
+from chatapp.models.conversations.messages.rounds import RunImage, RunState, ToolRun
 from chatapp.tools import Progress, Tool, ToolImage, ToolResult, shared_registry
-from chatapp.upstream.wire.tool_calls import ToolCall
+from chatapp.upstream.wire.decoding.tool_calls import ToolCall
 
 DENIED = ToolResult("The user denied this tool call.", is_error=True)
 

@@ -15,10 +15,10 @@ from chatapp.realtime.generation.budget_guard import BudgetGuard
 from chatapp.realtime.generation.identifiers import identifiers_for
 from chatapp.realtime.generation.request import Request, adapt_history
 from chatapp.upstream.client import UpstreamClient
-from chatapp.upstream.wire.content import join_texts
-from chatapp.upstream.wire.dialects import RequestOptions
 from chatapp.upstream.wire.events import Event, UsageOptionRefused
-from chatapp.upstream.wire.history import History
+from chatapp.upstream.wire.requests.content import join_texts
+from chatapp.upstream.wire.requests.dialects import RequestOptions
+from chatapp.upstream.wire.requests.history import History
 
 # Parameters of an upstream that serve replies only.
 OF_REPLIES = ("n", "logprobs", "top_logprobs")

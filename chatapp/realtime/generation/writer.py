@@ -10,8 +10,8 @@ from structlog.contextvars import bind_contextvars
 
 from chatapp.catalogue import build_endpoint
 from chatapp.models import ChatSettings, ToolServer, Turn, Usage
-from chatapp.models.conversations.rounds import Round, ToolRun
-from chatapp.models.conversations.takeovers import plan_takeover, take_over
+from chatapp.models.conversations.messages.rounds import Round, ToolRun
+from chatapp.models.conversations.turns.takeovers import plan_takeover, take_over
 from chatapp.reading.images import with_images
 from chatapp.reading.tool_images import ToolImages
 from chatapp.realtime.generation.arrivals import MANY_EVENTS, Arrivals
@@ -22,11 +22,11 @@ from chatapp.realtime.generation.request import Request, adapt_history
 from chatapp.realtime.generation.tool_runs import ToolRuns
 from chatapp.tools import Tool
 from chatapp.upstream.client import UpstreamClient
-from chatapp.upstream.wire.content import join_texts
-from chatapp.upstream.wire.dialects import ChatMessage
-from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind, UpstreamError
 from chatapp.upstream.wire.events import Failed
-from chatapp.upstream.wire.history import History
+from chatapp.upstream.wire.requests.content import join_texts
+from chatapp.upstream.wire.requests.dialects import ChatMessage
+from chatapp.upstream.wire.requests.history import History
 
 logger = logging.getLogger(__name__)
 

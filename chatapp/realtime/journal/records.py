@@ -10,9 +10,9 @@ from uuid import UUID
 
 import msgspec
 
-from chatapp.models.conversations.rounds import Round, ToolRun
-from chatapp.upstream.wire.estimates import PromptSize
+from chatapp.models.conversations.messages.rounds import Round, ToolRun
 from chatapp.upstream.wire.events import Event, LogprobsDelta, Moderated
+from chatapp.upstream.wire.requests.estimates import PromptSize
 
 MAX_BYTES = 64 * 1024 * 1024  # per file; the rest of a longer reply is only in checkpoints
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from typing import assert_never
 
 from chatapp.models import Usage
-from chatapp.models.conversations.costs import Cost
-from chatapp.models.conversations.rounds import Round, ToolRun
+from chatapp.models.conversations.messages.costs import Cost
+from chatapp.models.conversations.messages.rounds import Round, ToolRun
 from chatapp.realtime.journal.records import (
     EventsReceived,
     Heading,
@@ -15,7 +15,7 @@ from chatapp.realtime.journal.records import (
     ToolRunChanged,
     decode_events,
 )
-from chatapp.upstream.wire.decoder import MAX_CHOICES
+from chatapp.upstream.wire.decoding.decoder import MAX_CHOICES
 from chatapp.upstream.wire.reply import Ending, Reply
 
 

@@ -12,7 +12,7 @@ from uuid import UUID
 from django.conf import settings
 from django.utils.crypto import salted_hmac
 
-from chatapp.models.conversations.rounds import Round, ToolRun
+from chatapp.models.conversations.messages.rounds import Round, ToolRun
 from chatapp.realtime.journal.records import (
     MAX_BYTES,
     Heading,
@@ -23,8 +23,8 @@ from chatapp.realtime.journal.records import (
     encode_events,
     encode_record,
 )
-from chatapp.upstream.wire.estimates import PromptSize
 from chatapp.upstream.wire.events import Event
+from chatapp.upstream.wire.requests.estimates import PromptSize
 
 logger = logging.getLogger(__name__)
 

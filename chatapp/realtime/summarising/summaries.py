@@ -12,7 +12,7 @@ from django.db import Error
 
 from chatapp.catalogue import get_display_name
 from chatapp.models import Conversation, PlannedSummary, Refused, User
-from chatapp.models.conversations.context_cuts import MAX_SUMMARY
+from chatapp.models.conversations.threads.context_cuts import MAX_SUMMARY
 from chatapp.realtime.cluster import Bus
 from chatapp.realtime.cluster.messages import StopSummary, SummaryEnded, SummaryProgress
 from chatapp.realtime.generation import run_in_write_thread
@@ -21,8 +21,8 @@ from chatapp.realtime.summarising.reports import SummaryReports
 from chatapp.realtime.summarising.wording import build_request, piece_bytes, split_into_pieces
 from chatapp.realtime.viewers import Viewer, Viewers
 from chatapp.upstream.client import UpstreamClient
-from chatapp.upstream.wire.history import History
 from chatapp.upstream.wire.reply import Ending, Reply
+from chatapp.upstream.wire.requests.history import History
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from chatapp.upstream.wire.dialects import ChatMessage
+from chatapp.upstream.wire.requests.dialects import ChatMessage
 
 # Of the model's context, what the messages may take: the rest is for the request and the answer.
 SHARE = 0.5

@@ -19,9 +19,9 @@ from chatapp.realtime.generation import run_in_write_thread
 from chatapp.realtime.generation.unsaved import UnsavedAnswer, book, build_plain_request
 from chatapp.realtime.titling.wording import MAX_LENGTH, build_messages, extract_title
 from chatapp.upstream.client import UpstreamClient
-from chatapp.upstream.wire.estimates import PromptSize
-from chatapp.upstream.wire.history import History
 from chatapp.upstream.wire.reply import Ending, Reply
+from chatapp.upstream.wire.requests.estimates import PromptSize
+from chatapp.upstream.wire.requests.history import History
 
 logger = logging.getLogger(__name__)
 

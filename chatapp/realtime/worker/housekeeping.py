@@ -32,8 +32,8 @@ from chatapp.models import (
     StoredFile,
 )
 from chatapp.models.audit import read_head
-from chatapp.models.conversations.exports import ChatExport, delete_lost_exports
-from chatapp.models.conversations.folders import TRASH_DAYS
+from chatapp.models.conversations.chats.folders import TRASH_DAYS
+from chatapp.models.conversations.turns.exports import ChatExport, delete_lost_exports
 from chatapp.models.files.abandoned import delete_abandoned
 from chatapp.models.library.sharing import kinds
 from chatapp.models.retention.run import RetentionRun

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from django.db import Error
 
-from chatapp.models.conversations import temporary
+from chatapp.models.conversations.chats import temporary
 from chatapp.realtime.generation import run_in_write_thread
 from chatapp.realtime.viewers import Viewer
 from chatapp.realtime.worker.tasks import Tasks

@@ -10,7 +10,7 @@ from django.db import Error
 from django.utils import timezone
 
 from chatapp.models import Price, Upstream
-from chatapp.models.conversations import ledger, releasing
+from chatapp.models.conversations.threads import ledger, releasing
 from chatapp.realtime.generation import run_in_write_thread
 from chatapp.upstream.known_prices import find_known_models
 from chatapp.upstream.wire.model_list import ListedModel

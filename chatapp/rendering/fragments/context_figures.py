@@ -3,7 +3,7 @@
 from chatapp.models import Message, Upstream, Usage
 from chatapp.models.billing.tool_tokens import get_tool_tokens
 from chatapp.models.platform.upstreams import UNBOUNDED_OUTPUT
-from chatapp.upstream.wire.estimates import BYTES_PER_TOKEN, MIDDLE, UPPER
+from chatapp.upstream.wire.requests.estimates import BYTES_PER_TOKEN, MIDDLE, UPPER
 
 ENOUGH = 50  # tokens of an answer, to tell how many characters a token has
 LEAST, MOST = 0.5, 8.0  # characters per token; other figures mean something else

@@ -24,8 +24,8 @@ from jinja2 import Environment, StrictUndefined, Template
 
 from chatapp.close_codes import CloseCode
 from chatapp.models.billing.limits import dollars
-from chatapp.models.conversations.feedback import MAX_NOTE_LENGTH, get_loaded_feedback
-from chatapp.models.conversations.paths import build_path
+from chatapp.models.conversations.chats.feedback import MAX_NOTE_LENGTH, get_loaded_feedback
+from chatapp.models.conversations.threads.paths import build_path
 from chatapp.models.platform import branding
 from chatapp.rendering.fragments import context_figures, words
 from chatapp.rendering.fragments.constants import WithConstants

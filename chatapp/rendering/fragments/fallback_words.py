@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from chatapp.models import Message
-from chatapp.models.conversations.failed_models import FailedModel
+from chatapp.models.conversations.messages.failed_models import FailedModel
 from chatapp.rendering.fragments.endings import has_content
 from chatapp.rendering.fragments.words import model_name
-from chatapp.upstream.wire.errors import ErrorKind
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind
 
 FAILED: Mapping[str, str] = {
     ErrorKind.UNREACHABLE: "could not be reached",

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator
 
 from chatapp.models import Message
-from chatapp.models.conversations.rounds import ToolRun
+from chatapp.models.conversations.messages.rounds import ToolRun
 from chatapp.rendering.fragments.environment import draw
 from chatapp.rendering.fragments.live_calls import Key, LiveCalls
 from chatapp.rendering.fragments.live_waiting import LiveWaiting
@@ -12,7 +12,7 @@ from chatapp.rendering.fragments.region_fragments import RegionFragments
 from chatapp.rendering.fragments.replies import CallRegion, Region, ReplyView, region_id
 from chatapp.rendering.fragments.swaps import replace
 from chatapp.rendering.markdown import Change, Job, LiveMarkdown, Work
-from chatapp.upstream.wire.errors import UpstreamError
+from chatapp.upstream.wire.errors.upstream_error import UpstreamError
 
 
 class LiveReply:

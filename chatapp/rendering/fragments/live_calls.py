@@ -3,7 +3,7 @@
 import dataclasses
 
 from chatapp.models import Message
-from chatapp.models.conversations.rounds import RunState, ToolRun
+from chatapp.models.conversations.messages.rounds import RunState, ToolRun
 from chatapp.rendering.fragments.replies import MAX_SHOWN_LENGTH, CallRegion, call_id
 
 Key = tuple[int, str]  # the round, and the region's name or the call's index

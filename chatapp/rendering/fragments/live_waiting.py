@@ -6,7 +6,7 @@ from chatapp.models import Message
 from chatapp.rendering.fragments.endings import retry_text
 from chatapp.rendering.fragments.fallback_words import waiting_text
 from chatapp.rendering.fragments.replies import Waiting, by_fragment, waiting_fragment
-from chatapp.upstream.wire.errors import UpstreamError
+from chatapp.upstream.wire.errors.upstream_error import UpstreamError
 
 
 class LiveWaiting:

@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 from django.utils.safestring import SafeString
 
 from chatapp.models import Message
-from chatapp.models.conversations.rounds import Round, RunState, ToolRun
+from chatapp.models.conversations.messages.rounds import Round, RunState, ToolRun
 from chatapp.rendering.fragments.endings import build_notice, flagged_categories
 from chatapp.rendering.fragments.environment import draw
 from chatapp.rendering.fragments.swaps import replace, swap

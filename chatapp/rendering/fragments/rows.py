@@ -8,7 +8,7 @@ from uuid import UUID
 from django.conf import settings
 from django.utils.safestring import SafeString
 
-from chatapp.models.conversations.conversation import Conversation
+from chatapp.models.conversations.chats.conversation import Conversation
 from chatapp.rendering.fragments.environment import draw
 
 MAX_CACHED_ROWS = 10_000  # about 1 KB each

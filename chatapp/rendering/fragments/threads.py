@@ -9,7 +9,7 @@ from uuid import UUID
 from django.utils.safestring import SafeString, mark_safe
 
 from chatapp.models import ContextCut, Message, ThreadPage
-from chatapp.models.conversations.context_cuts import MAX_SUMMARY
+from chatapp.models.conversations.threads.context_cuts import MAX_SUMMARY
 from chatapp.rendering.fragments.endings import build_notice, flagged_categories
 from chatapp.rendering.fragments.environment import draw
 from chatapp.rendering.fragments.replies import ReplyView, prompt_html, reply_html, typed_html

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from chatapp.upstream.wire.tool_calls import parse_arguments
+from chatapp.upstream.wire.decoding.tool_calls import parse_arguments
 
 MAX_ROWS = 20
 MAX_DEPTH = 8  # of nested values, whose indentation grows with it

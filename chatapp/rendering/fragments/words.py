@@ -15,8 +15,8 @@ from django.utils.timesince import timesince
 from chatapp.catalogue import get_display_name
 from chatapp.models import Attachment, FileContent, Message, PresetFile, Usage, User
 from chatapp.models.billing.limits import Limit
-from chatapp.models.conversations.extras import Extras
-from chatapp.models.conversations.rounds import RunState, ToolRun
+from chatapp.models.conversations.messages.extras import Extras
+from chatapp.models.conversations.messages.rounds import RunState, ToolRun
 from chatapp.models.platform import calendar
 from chatapp.parameters.table import PARAMETERS
 from chatapp.upstream.wire.model_list import Ability, ListedModel

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET
 
 from chatapp.db.primary_keys import parse_pk
 from chatapp.models import Retention, ReviewRule, User
-from chatapp.models.conversations.folders import TRASH_DAYS
+from chatapp.models.conversations.chats.folders import TRASH_DAYS
 from chatapp.models.library.file_sets import sum_stored_bytes
 from chatapp.staff.privacy import queries
 

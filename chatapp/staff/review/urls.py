@@ -2,18 +2,10 @@
 
 from django.urls import path
 
-from chatapp.staff.review import (
-    bulk,
-    decision_views,
-    exports,
-    labels,
-    lists,
-    people,
-    reading,
-    rules,
-    saved_views,
-    searching,
-)
+from chatapp.staff.review import people
+from chatapp.staff.review.lists import bulk, exports, lists, saved_views, searching
+from chatapp.staff.review.reading import decision_views, reading
+from chatapp.staff.review.rules import labels, rules
 
 urlpatterns = [
     path("", lists.conversations, name="review"),

@@ -17,7 +17,7 @@ from chatapp.db.retry import retry_on_integrity_error
 from chatapp.models import AccessRule, ToolServer
 from chatapp.staff.people.log import record
 from chatapp.staff.tool_servers.forms import ServerForm
-from chatapp.upstream.wire.estimates import cost_of_tools
+from chatapp.upstream.wire.requests.estimates import cost_of_tools
 
 
 @require_GET

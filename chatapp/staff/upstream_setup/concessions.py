@@ -16,7 +16,7 @@ from chatapp.accounts.confirmation import ask_to_confirm, is_confirmed
 from chatapp.accounts.staff import administrators_only
 from chatapp.models import Upstream
 from chatapp.staff.people.log import record
-from chatapp.upstream.wire.concessions import Concession
+from chatapp.upstream.wire.requests.concessions import Concession
 
 # What follows a model's id in the list.
 WORDS: Mapping[Concession, str] = MappingProxyType(

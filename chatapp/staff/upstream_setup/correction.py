@@ -1,7 +1,7 @@
 """The probable correction of an address that was not found."""
 
 from chatapp.models import Upstream
-from chatapp.upstream.wire.errors import ErrorKind
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind
 
 
 def suggest_address(upstream: Upstream, cause: str) -> str:

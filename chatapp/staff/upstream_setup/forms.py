@@ -19,8 +19,8 @@ from chatapp.staff.secret_forms import SecretForm
 from chatapp.staff.upstream_setup.stored_json import StoredJSONField
 from chatapp.text.multiline import MultilineField
 from chatapp.text.visible import VisibleCharField
-from chatapp.upstream.wire.context_refusals import MAX_WINDOW, MIN_WINDOW
-from chatapp.upstream.wire.estimates import cost_of_tools
+from chatapp.upstream.wire.errors.context_refusals import MAX_WINDOW, MIN_WINDOW
+from chatapp.upstream.wire.requests.estimates import cost_of_tools
 
 UNREADABLE = (
     "The stored key can't be read, because SECRET_KEY has changed since it was saved. Enter the "

@@ -11,7 +11,7 @@ from django.utils import timezone
 from chatapp.catalogue import Offer
 from chatapp.models import DailyUsage, Upstream, UpstreamFailure
 from chatapp.models.platform.calendar import get_day
-from chatapp.upstream.wire.errors import ErrorKind
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind
 
 DAYS = 30
 RECENT = 10

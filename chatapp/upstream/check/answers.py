@@ -13,10 +13,15 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from chatapp.upstream.recordings import Read, Recording
-from chatapp.upstream.wire import sse
-from chatapp.upstream.wire.decoder import EventDecoder
-from chatapp.upstream.wire.dialects import Marks, UsageChunk, UsageHabit
-from chatapp.upstream.wire.errors import ErrorKind, UpstreamError, UpstreamFailed, error_of_response
+from chatapp.upstream.wire.decoding import sse
+from chatapp.upstream.wire.decoding.decoder import EventDecoder
+from chatapp.upstream.wire.decoding.unpacking import Unpacker
+from chatapp.upstream.wire.errors.upstream_error import (
+    ErrorKind,
+    UpstreamError,
+    UpstreamFailed,
+    error_of_response,
+)
 from chatapp.upstream.wire.events import (
     AnswerDelta,
     Event,
@@ -26,7 +31,7 @@ from chatapp.upstream.wire.events import (
     ToolCallDelta,
 )
 from chatapp.upstream.wire.reply import Reply
-from chatapp.upstream.wire.unpacking import Unpacker
+from chatapp.upstream.wire.requests.dialects import Marks, UsageChunk, UsageHabit
 
 DELTAS = (AnswerDelta, ReasoningDelta, RefusalDelta, ToolCallDelta)
 

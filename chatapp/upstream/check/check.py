@@ -24,13 +24,13 @@ from chatapp.upstream.check.questions import (
     model_for_chat,
 )
 from chatapp.upstream.client import Endpoint, UpstreamClient
-from chatapp.upstream.wire.dialects import AUTO, Dialect, UsageHabit
-from chatapp.upstream.wire.errors import (
+from chatapp.upstream.wire.errors.upstream_error import (
     MIN_SECRET_LENGTH,
     ErrorKind,
     UpstreamError,
     UpstreamFailed,
 )
+from chatapp.upstream.wire.requests.dialects import AUTO, Dialect, UsageHabit
 
 LIMIT_SECONDS = 60.0
 

@@ -3,7 +3,7 @@
 from chatapp.checks.results import CheckResult, failed
 from chatapp.upstream.check.answers import Answer
 from chatapp.upstream.check.results import error_text
-from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind, UpstreamError
 from chatapp.upstream.wire.reply import Ending
 
 _WHAT = "Upstream"

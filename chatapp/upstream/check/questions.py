@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from chatapp.upstream.wire.dialects import ChatMessage, RequestOptions
+from chatapp.upstream.wire.requests.dialects import ChatMessage, RequestOptions
 
 # Parameters that limit a reply's length, in the order of trying them; "" for none.
 LIMITS = ("max_tokens", "max_completion_tokens", "")

@@ -10,9 +10,9 @@ from chatapp.checks.results import CheckResult, note, ok, warning
 from chatapp.upstream.check.answers import Answer
 from chatapp.upstream.check.questions import ToolRecord
 from chatapp.upstream.check.timing import Timing
-from chatapp.upstream.wire.dialects import AUTO, Dialect, UsageHabit, find_dialect
-from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
-from chatapp.upstream.wire.estimates import cost_of_tools
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind, UpstreamError
+from chatapp.upstream.wire.requests.dialects import AUTO, Dialect, UsageHabit, find_dialect
+from chatapp.upstream.wire.requests.estimates import cost_of_tools
 
 _MAX_QUOTED_MODELS = 3
 _CHEAP_CLOCK_TOKENS = 150

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind, UpstreamError
 from chatapp.upstream.wire.images import Image
 from chatapp.upstream.wire.moderation import ModerationFailure, ModerationResults
 from chatapp.upstream.wire.sources import Source

@@ -19,9 +19,14 @@ from typing import Self
 
 import msgspec
 
-from chatapp.upstream.wire.errors import ErrorKind, UpstreamError, UpstreamFailed, clean
+from chatapp.upstream.wire.errors.upstream_error import (
+    ErrorKind,
+    UpstreamError,
+    UpstreamFailed,
+    clean,
+)
 from chatapp.upstream.wire.model_prices import ListedPrice, price_in
-from chatapp.upstream.wire.spellings import EFFORTS
+from chatapp.upstream.wire.requests.spellings import EFFORTS
 
 MAX_MODELS = 10_000
 MAX_MODEL_LENGTH = 200  # of an id; a longer one would be asked for by a part of it

@@ -11,7 +11,7 @@ from typing import Any, TypeGuard
 
 import msgspec
 
-from chatapp.upstream.wire.errors import clean
+from chatapp.upstream.wire.errors.upstream_error import clean
 
 _MAX_RESULTS = 64
 _MAX_CATEGORIES = 128

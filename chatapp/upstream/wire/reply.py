@@ -13,7 +13,8 @@ from enum import StrEnum
 from typing import assert_never
 
 from chatapp.upstream.wire import finish_reasons
-from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
+from chatapp.upstream.wire.decoding.tool_calls import ToolCall, ToolCallParts, unique_ids
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind, UpstreamError
 from chatapp.upstream.wire.events import (
     AnswerDelta,
     AnswerWasReasoning,
@@ -47,7 +48,6 @@ from chatapp.upstream.wire.events import (
 )
 from chatapp.upstream.wire.images import Image
 from chatapp.upstream.wire.sources import MAX_SOURCES, Source
-from chatapp.upstream.wire.tool_calls import ToolCall, ToolCallParts, unique_ids
 
 _MAX_KINDS_LEFT_OUT = 20
 _OTHER_PIECES = "other"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from chatapp.upstream.wire.errors import clean
+from chatapp.upstream.wire.errors.upstream_error import clean
 
 MAX_SOURCES = 100
 _MAX_URL_LENGTH = 2000

@@ -18,7 +18,7 @@ from chatapp.models import (
     User,
 )
 from chatapp.models.billing.limits import Period, dollars
-from chatapp.models.conversations.releasing import delete_settled_holds, release_lost_holds
+from chatapp.models.conversations.threads.releasing import delete_settled_holds, release_lost_holds
 from tests.support.allowed import PROMPT, WHOLE, account, ask, build_usage, finish, limit
 from tests.support.stored import MODEL
 

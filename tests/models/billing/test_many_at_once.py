@@ -91,8 +91,8 @@ from threading import Barrier
 from uuid import UUID
 from django.db import connection
 from chatapp.models import ModelChoice, Prompt, Refused, Upstream, Usage, User
-from chatapp.models.conversations.failed_models import FailedModel
-from chatapp.models.conversations.takeovers import plan_takeover, take_over
+from chatapp.models.conversations.messages.failed_models import FailedModel
+from chatapp.models.conversations.turns.takeovers import plan_takeover, take_over
 carol, gateway = User.objects.get(username="carol"), Upstream.objects.get(name="Gateway")
 together = Barrier(10)
 

@@ -9,13 +9,13 @@ from django.utils import timezone
 
 from chatapp.models import Conversation, Price, Upstream, Usage
 from chatapp.models.billing.prices import DOLLAR, MAX_COST, MAX_PRICE
-from chatapp.models.conversations.costs import Cost
+from chatapp.models.conversations.messages.costs import Cost
 from chatapp.rendering.fragments.words import usage_details
-from chatapp.upstream.wire.estimates import PromptSize
 from chatapp.upstream.wire.events import SourcesCited, TokenUsage, UsageReported
-from chatapp.upstream.wire.history import EMPTY_HISTORY
 from chatapp.upstream.wire.model_list import ListedModel
 from chatapp.upstream.wire.model_prices import ListedPrice
+from chatapp.upstream.wire.requests.estimates import PromptSize
+from chatapp.upstream.wire.requests.history import EMPTY_HISTORY
 from chatapp.upstream.wire.sources import Source
 from tests.support.stored import MODEL, begin_turn, build_reply, end
 

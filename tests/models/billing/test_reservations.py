@@ -31,8 +31,8 @@ from chatapp.models.billing.limits import Measure, Period
 from chatapp.models.billing.reservations import MIN_OUTPUT, OUTPUT, Reservation, admit_again
 from chatapp.models.platform import calendar
 from chatapp.models.refusals import OverLimit
-from chatapp.upstream.wire.estimates import UPPER
 from chatapp.upstream.wire.reply import Ending
+from chatapp.upstream.wire.requests.estimates import UPPER
 from tests.support.allowed import (
     PROCESS_ID,
     PROMPT,

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chatapp.models import Conversation, Deletion, Message, Upstream
-from chatapp.models.conversations import branch_history as said_module
-from chatapp.models.conversations.branch_history import MIN_CACHED_MESSAGES, BranchHistory
-from chatapp.upstream.wire.history import NO_ANSWER, History
+from chatapp.models.conversations.threads import branch_history as said_module
+from chatapp.models.conversations.threads.branch_history import MIN_CACHED_MESSAGES, BranchHistory
+from chatapp.upstream.wire.requests.history import NO_ANSWER, History
 from tests.models.conversations.test_rounds import round_of_a_call
 from tests.support.profile import choose_size
 from tests.support.stored import MODEL, store_turn

@@ -26,7 +26,7 @@ from chatapp.models import (
     Upstream,
     User,
 )
-from chatapp.models.conversations.chat_settings import MAX_MODELS, MAX_TOOLS
+from chatapp.models.conversations.chats.chat_settings import MAX_MODELS, MAX_TOOLS
 from chatapp.upstream.wire.reply import Ending
 from tests.support.stored import MODEL, build_reply, end, fork_conversation
 

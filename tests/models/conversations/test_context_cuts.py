@@ -25,9 +25,9 @@ from chatapp.models import (
     Upstream,
     User,
 )
-from chatapp.models.conversations.branch_history import MIN_CACHED_MESSAGES
-from chatapp.models.conversations.context_cuts import MAX_SUMMARY, UNDERSTOOD
-from chatapp.models.conversations.turns import Continuation, Edit
+from chatapp.models.conversations.threads.branch_history import MIN_CACHED_MESSAGES
+from chatapp.models.conversations.threads.context_cuts import MAX_SUMMARY, UNDERSTOOD
+from chatapp.models.conversations.turns.turns import Continuation, Edit
 from chatapp.models.policies.legal_holds import UnderLegalHold
 from chatapp.upstream.wire.reply import Ending
 from tests.support.stored import MODEL, begin_turn, build_reply, end, fork_conversation, store_turn

@@ -23,11 +23,11 @@ from chatapp.models import (
     Usage,
     User,
 )
-from chatapp.models.conversations.titled import MAX_TITLE_LENGTH
-from chatapp.upstream.wire.estimates import PromptSize, estimate
+from chatapp.models.conversations.chats.titled import MAX_TITLE_LENGTH
 from chatapp.upstream.wire.events import TokenUsage
-from chatapp.upstream.wire.history import History
 from chatapp.upstream.wire.reply import Ending, Reply
+from chatapp.upstream.wire.requests.estimates import PromptSize, estimate
+from chatapp.upstream.wire.requests.history import History
 from tests.support.allowed import store_price
 from tests.support.stored import (
     MODEL,
@@ -276,7 +276,7 @@ def test_renaming_does_not_reorder_the_list(conversation: Conversation, carol: U
 def test_erasing_deletes_all_of_a_conversation_and_nothing_else(
     conversation: Conversation, gateway: Upstream, carol: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatapp.models.conversations.erasable.ERASED_AT_ONCE", 2)
+    monkeypatch.setattr("chatapp.models.conversations.chats.erasable.ERASED_AT_ONCE", 2)
     for erased in (carol.conversations.create(title="Kept"), conversation):
         prompt, first = store_turn(erased, gateway, "Why?")
         ReplyImage.objects.create(message=first, position=0, media_type="image/gif", data=b"GIF")
@@ -295,7 +295,7 @@ def test_erasing_deletes_all_of_a_conversation_and_nothing_else(
 def test_a_failed_erasure_leaves_a_shorter_but_whole_thread(
     conversation: Conversation, gateway: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatapp.models.conversations.erasable.ERASED_AT_ONCE", 2)
+    monkeypatch.setattr("chatapp.models.conversations.chats.erasable.ERASED_AT_ONCE", 2)
     prompt, first = store_turn(conversation, gateway, "Why?")
     store_turn(conversation, gateway, "And?", first)
     erase_once(conversation, monkeypatch)

@@ -20,7 +20,8 @@ from chatapp.models import (
     Usage,
     User,
 )
-from chatapp.models.conversations import forks, temporary
+from chatapp.models.conversations.chats import temporary
+from chatapp.models.conversations.turns import forks
 from chatapp.upstream.wire.events import TokenUsage
 from chatapp.upstream.wire.reply import Ending
 from tests.support.stored import begin_turn, build_reply, end, fork_conversation, store_turn

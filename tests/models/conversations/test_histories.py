@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chatapp.models import Message, RequestSettings
-from chatapp.models.conversations.branch_history import BranchHistory
-from chatapp.models.conversations.rounds import CANCELLED, Round, RunState, ToolRun
-from chatapp.models.conversations.turns import Turn
-from chatapp.upstream.wire.history import CONTINUE_PROMPT, NO_ANSWER, NO_RESULT, History
+from chatapp.models.conversations.messages.rounds import CANCELLED, Round, RunState, ToolRun
+from chatapp.models.conversations.threads.branch_history import BranchHistory
+from chatapp.models.conversations.turns.turn import Turn
+from chatapp.upstream.wire.requests.history import CONTINUE_PROMPT, NO_ANSWER, NO_RESULT, History
 from tests.support.chat_templates import check, gemma
 from tests.support.profile import choose_size
 

@@ -6,7 +6,7 @@ import pytest
 from django.db import DatabaseError
 
 from chatapp.models import Conversation, Message, Upstream, Usage, User
-from chatapp.models.conversations import ledger
+from chatapp.models.conversations.threads import ledger
 from chatapp.upstream.wire.events import TokenUsage
 from tests.support.live import Site, execute, run
 from tests.support.stored import MODEL, begin_turn, build_reply, end

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chatapp.models import Conversation, User
-from chatapp.models.conversations import lists
-from chatapp.models.conversations.lists import ListPosition, Page
+from chatapp.models.conversations.chats import lists
+from chatapp.models.conversations.chats.lists import ListPosition, Page
 from tests.support.profile import choose_size
 
 NOW = timezone.now()

@@ -7,10 +7,10 @@ import pytest
 from django.apps import apps
 
 from chatapp.models import Conversation, Message, Upstream, Usage
-from chatapp.upstream.wire.estimates import PromptSize, estimate
 from chatapp.upstream.wire.events import TokenUsage
-from chatapp.upstream.wire.history import EMPTY_HISTORY
 from chatapp.upstream.wire.reply import Ending, Reply
+from chatapp.upstream.wire.requests.estimates import PromptSize, estimate
+from chatapp.upstream.wire.requests.history import EMPTY_HISTORY
 from tests.support.present import present
 from tests.support.stored import MODEL, apply_reply, begin_turn, build_reply, end
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from chatapp.models.conversations.prompt_need import describe_need
-from chatapp.upstream.wire.estimates import PromptSize
+from chatapp.models.conversations.threads.prompt_need import describe_need
+from chatapp.upstream.wire.requests.estimates import PromptSize
 
 SIZE = PromptSize(messages=1, text_bytes=900, tools=0, tool_bytes=0)  # at most 980 tokens
 

@@ -1,6 +1,6 @@
 """The form in which the next request repeats a round."""
 
-from chatapp.models.conversations.rounds import Round, ToolRun
+from chatapp.models.conversations.messages.rounds import Round, ToolRun
 from chatapp.upstream.wire.events import Finished, ToolCallDelta
 from chatapp.upstream.wire.reply import Reply
 

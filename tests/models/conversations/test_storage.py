@@ -5,7 +5,7 @@ from pytest_django import Settings
 
 from chatapp.concurrency.token_bucket import TokenBucket
 from chatapp.models import Conversation, Feedback, Preset, Project, Refused, Upstream, User
-from chatapp.models.conversations.storage import charge_quota
+from chatapp.models.conversations.messages.storage import charge_quota
 from tests.support.stored import fork_conversation, store_turn
 
 pytestmark = pytest.mark.django_db

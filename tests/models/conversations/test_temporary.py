@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from chatapp.models import Conversation, Message, Process, TemporaryHold, Upstream, Usage, User
-from chatapp.models.conversations import temporary
+from chatapp.models.conversations.chats import temporary
 from tests.support.stored import new_conversation, store_turn
 
 pytestmark = pytest.mark.django_db

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from chatapp.models import Conversation, Message, ThreadPage, Upstream
-from chatapp.models.conversations.thread_pages import MORE, WINDOW
+from chatapp.models.conversations.threads.thread_pages import MORE, WINDOW
 from tests.support.stored import MODEL, build_reply, end, store_turn
 
 pytestmark = pytest.mark.django_db

@@ -21,8 +21,8 @@ from chatapp.models import (
     Upstream,
     User,
 )
-from chatapp.upstream.wire.history import CONTINUE_PROMPT
 from chatapp.upstream.wire.reply import Ending
+from chatapp.upstream.wire.requests.history import CONTINUE_PROMPT
 from tests.support.stored import MODEL, build_reply, end, store_turn
 
 pytestmark = pytest.mark.django_db

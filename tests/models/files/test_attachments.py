@@ -22,9 +22,9 @@ from chatapp.models import (
     Upstream,
     User,
 )
-from chatapp.models.conversations import temporary
-from chatapp.models.conversations.deletions import Deletion, Restoration
-from chatapp.models.conversations.folders import TRASH_DAYS
+from chatapp.models.conversations.chats import temporary
+from chatapp.models.conversations.chats.folders import TRASH_DAYS
+from chatapp.models.conversations.turns.deletions import Deletion, Restoration
 from chatapp.models.files import storage
 from chatapp.models.library.file_sets import sum_stored_bytes
 from tests.support.attaching import attach_file, stored_names

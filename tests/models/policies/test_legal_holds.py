@@ -9,8 +9,8 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from chatapp.models import Conversation, LegalHold, Message, Process, Refused, User
-from chatapp.models.conversations import temporary
-from chatapp.models.conversations.temporary import ABANDONED_AFTER
+from chatapp.models.conversations.chats import temporary
+from chatapp.models.conversations.chats.temporary import ABANDONED_AFTER
 from chatapp.models.policies.legal_holds import UnderLegalHold
 from chatapp.realtime.worker.housekeeping import clean_up
 

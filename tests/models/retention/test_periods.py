@@ -27,8 +27,8 @@ from chatapp.models import (
     audit,
 )
 from chatapp.models.audit import Broken
-from chatapp.models.conversations.branch_history import MIN_CACHED_MESSAGES
-from chatapp.models.conversations.erasable import ERASED_AT_ONCE
+from chatapp.models.conversations.chats.erasable import ERASED_AT_ONCE
+from chatapp.models.conversations.threads.branch_history import MIN_CACHED_MESSAGES
 from chatapp.models.policies import legal_holds
 from chatapp.models.retention import run
 from chatapp.models.retention.run import RetentionRun

@@ -9,13 +9,13 @@ import pytest
 from channels.db import database_sync_to_async
 
 from chatapp.models import ModelChoice, Prompt, ToolServer, Turn, Upstream, User
-from chatapp.models.conversations.branch_history import BranchHistory
+from chatapp.models.conversations.threads.branch_history import BranchHistory
 from chatapp.realtime.generation import FlushRate, Generation
 from chatapp.realtime.journal import Segment
 from chatapp.realtime.viewers import Showing
 from chatapp.tools import registry
 from chatapp.upstream.client import UpstreamClient
-from chatapp.upstream.wire.history import EMPTY_HISTORY, History
+from chatapp.upstream.wire.requests.history import EMPTY_HISTORY, History
 from tests.realtime.viewers.doubles import Recorder
 from tests.support.tab import WAIT_SECONDS
 

@@ -10,10 +10,10 @@ from chatapp.models import BudgetAccount, BudgetHold, Limit, Upstream, Usage
 from chatapp.models.billing import reservations, tool_tokens
 from chatapp.realtime.generation import budget_guard
 from chatapp.realtime.generation.budget_guard import BudgetGuard
-from chatapp.upstream.wire.dialects import RequestOptions
-from chatapp.upstream.wire.estimates import PromptSize
 from chatapp.upstream.wire.events import AnswerDelta, ReasoningDelta, StreamDone, ToolCallDelta
-from chatapp.upstream.wire.history import EMPTY_HISTORY
+from chatapp.upstream.wire.requests.dialects import RequestOptions
+from chatapp.upstream.wire.requests.estimates import PromptSize
+from chatapp.upstream.wire.requests.history import EMPTY_HISTORY
 from tests.realtime.generation.replies import call
 from tests.support.fake_upstream import (
     FakeUpstream,

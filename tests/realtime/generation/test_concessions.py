@@ -8,12 +8,12 @@ import pytest
 from channels.db import database_sync_to_async
 
 from chatapp.models import Conversation, Fallback, ModelChoice, ToolServer, Upstream
-from chatapp.models.conversations.chat_settings import ChatSettings
+from chatapp.models.conversations.chats.chat_settings import ChatSettings
 from chatapp.models.platform import upstreams
-from chatapp.upstream.wire.concessions import Concession
-from chatapp.upstream.wire.gateways import gateway_at
-from chatapp.upstream.wire.history import History
 from chatapp.upstream.wire.reply import Ending
+from chatapp.upstream.wire.requests.concessions import Concession
+from chatapp.upstream.wire.requests.gateways import gateway_at
+from chatapp.upstream.wire.requests.history import History
 from tests.realtime.generation.conftest import Desk
 from tests.realtime.generation.replies import load_saved_reply
 from tests.support.fake_upstream import MODEL, FakeUpstream, Stall, answer

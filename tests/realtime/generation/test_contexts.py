@@ -4,7 +4,7 @@ import pytest
 
 from chatapp.models import Message, Upstream, UpstreamFailure
 from chatapp.rendering.fragments.endings import build_notice
-from chatapp.upstream.wire.history import History
+from chatapp.upstream.wire.requests.history import History
 from tests.realtime.generation.conftest import Desk
 from tests.realtime.generation.replies import load_saved_reply
 from tests.support.fake_upstream import FakeUpstream, delta, done, error, finish, role, usage

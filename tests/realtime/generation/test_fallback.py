@@ -29,13 +29,13 @@ from chatapp.models import (
     Usage,
     User,
 )
-from chatapp.models.conversations.branch_history import BranchHistory
-from chatapp.models.conversations.takeovers import plan_takeover, take_over
+from chatapp.models.conversations.threads.branch_history import BranchHistory
+from chatapp.models.conversations.turns.takeovers import plan_takeover, take_over
 from chatapp.realtime.generation import fallback
 from chatapp.realtime.generation.fallback import calls_for_another
-from chatapp.upstream.wire.content import ImagePart
-from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
-from chatapp.upstream.wire.history import History
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind, UpstreamError
+from chatapp.upstream.wire.requests.content import ImagePart
+from chatapp.upstream.wire.requests.history import History
 from tests.realtime.generation.conftest import Desk
 from tests.realtime.generation.replies import call
 from tests.support.fake_upstream import (

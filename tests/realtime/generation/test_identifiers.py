@@ -8,7 +8,7 @@ import pytest
 from chatapp.models import Upstream
 from chatapp.models.platform import upstreams
 from chatapp.realtime.generation.identifiers import identifiers_for
-from chatapp.upstream.wire.gateways import gateway_at
+from chatapp.upstream.wire.requests.gateways import gateway_at
 from tests.realtime.generation.replies import load_saved_reply
 from tests.support.fake_upstream import FakeUpstream
 from tests.support.tab import Tab

@@ -19,9 +19,9 @@ from chatapp.models.platform.lessons import ConcessionLesson
 from chatapp.reading import images
 from chatapp.reading.images import EncodedImages, scale_image, with_images
 from chatapp.rendering.fragments.endings import build_notice
-from chatapp.upstream.wire.concessions import Concession
-from chatapp.upstream.wire.content import EncodedPart, ImagePart, text_part
-from chatapp.upstream.wire.history import NO_ANSWER, History
+from chatapp.upstream.wire.requests.concessions import Concession
+from chatapp.upstream.wire.requests.content import EncodedPart, ImagePart, text_part
+from chatapp.upstream.wire.requests.history import NO_ANSWER, History
 from tests.realtime.generation.conftest import Desk
 from tests.realtime.generation.replies import call, load_saved_reply
 from tests.support.fake_upstream import FakeUpstream, answer, done, finish, role

@@ -5,7 +5,7 @@ from channels.db import database_sync_to_async
 
 from chatapp.documents import Document, Picture, PlacedPicture
 from chatapp.models import Fallback, ModelChoice, Upstream, User
-from chatapp.upstream.wire.content import PICTURE_LEFT_OUT
+from chatapp.upstream.wire.requests.content import PICTURE_LEFT_OUT
 from tests.realtime.generation.replies import load_saved_reply
 from tests.support.attaching import draft_file
 from tests.support.fake_upstream import MODEL, FakeUpstream, answer

@@ -8,7 +8,7 @@ import pytest
 from channels.db import database_sync_to_async
 
 from chatapp.models import Conversation, Fallback, Limit, Message, ModelChoice, Upstream
-from chatapp.models.conversations.chat_settings import ChatSettings
+from chatapp.models.conversations.chats.chat_settings import ChatSettings
 from tests.realtime.generation.replies import load_saved_reply
 from tests.support.fake_upstream import MODEL, FakeUpstream
 from tests.support.page import parse

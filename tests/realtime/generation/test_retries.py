@@ -11,7 +11,7 @@ from chatapp.realtime.generation.retries import (
     is_worth_waiting,
     with_retries,
 )
-from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind, UpstreamError
 
 
 def busy(seconds: float) -> UpstreamError:

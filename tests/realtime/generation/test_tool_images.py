@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from chatapp.models import Conversation, Message, ReplyImage, StoredFile, ToolServer, Upstream, User
-from chatapp.models.conversations.images import FIRST_OF_TOOLS
+from chatapp.models.conversations.messages.images import FIRST_OF_TOOLS
 from chatapp.models.files import storage
 from chatapp.reading import tool_images
 from chatapp.reading.tool_images import ToolImages

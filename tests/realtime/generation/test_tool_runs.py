@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import pytest
 
-from chatapp.models.conversations.rounds import RunState, ToolRun
+from chatapp.models.conversations.messages.rounds import RunState, ToolRun
 from chatapp.realtime.generation import tool_runs
 from chatapp.realtime.generation.tool_runs import DENIED, ToolRuns
 from chatapp.rendering.fragments.words import state_words
 from chatapp.tools import Progress, Report, ToolResult
-from chatapp.upstream.wire.tool_calls import ToolCall
+from chatapp.upstream.wire.decoding.tool_calls import ToolCall
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from pytest_django import Settings
 from chatapp.models import Conversation, Message, Upstream, User
 from chatapp.realtime.journal import Journal, Segment
 from chatapp.realtime.journal.writing import folder
-from chatapp.upstream.wire.estimates import PromptSize
 from chatapp.upstream.wire.events import Event
-from chatapp.upstream.wire.history import History
+from chatapp.upstream.wire.requests.estimates import PromptSize
+from chatapp.upstream.wire.requests.history import History
 
 MODEL = "google/gemini-3-flash"
 

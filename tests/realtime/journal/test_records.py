@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatapp.models.conversations.rounds import Round, RunState, ToolRun
+from chatapp.models.conversations.messages.rounds import Round, RunState, ToolRun
 from chatapp.realtime.journal.records import (
     LEFT_OUT,
     EventsReceived,
@@ -20,8 +20,7 @@ from chatapp.realtime.journal.records import (
     encode_record,
     read_records,
 )
-from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
-from chatapp.upstream.wire.estimates import PromptSize
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind, UpstreamError
 from chatapp.upstream.wire.events import (
     AnswerDelta,
     Event,
@@ -33,6 +32,7 @@ from chatapp.upstream.wire.events import (
     UsageReported,
 )
 from chatapp.upstream.wire.events import TokenUsage as Tokens
+from chatapp.upstream.wire.requests.estimates import PromptSize
 
 RUN = ToolRun("call_0", "clock", "{}", RunState.DONE, "noon")
 EVENTS: list[Event] = [

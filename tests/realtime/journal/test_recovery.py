@@ -8,11 +8,11 @@ import pytest
 from pytest_django import Settings
 
 from chatapp.models import Message, ReplyImage
-from chatapp.models.conversations.rounds import Round, RunState, ToolRun
+from chatapp.models.conversations.messages.rounds import Round, RunState, ToolRun
 from chatapp.realtime.journal import complete_lost_replies
 from chatapp.realtime.journal.records import Heading, encode_events, encode_record
 from chatapp.realtime.journal.writing import installation
-from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind, UpstreamError
 from chatapp.upstream.wire.events import (
     AnswerDelta,
     AnswerWasReasoning,

@@ -10,7 +10,7 @@ import pytest
 from django.db import OperationalError
 
 from chatapp.models import Conversation, Message, Upstream, User
-from chatapp.models.conversations.messages import MessageQuerySet
+from chatapp.models.conversations.messages.messages import MessageQuerySet
 from chatapp.realtime.generation import Generation
 from chatapp.realtime.worker import checkpoints
 from chatapp.realtime.worker.checkpoints import Checkpoints

@@ -17,7 +17,7 @@ from django.utils import timezone
 from chatapp.accounts.erasing import erase
 from chatapp.db.connections import unpooled_connection
 from chatapp.models import Conversation, Message, Upstream, User, audit
-from chatapp.models.conversations.erasable import ERASED_AT_ONCE
+from chatapp.models.conversations.chats.erasable import ERASED_AT_ONCE
 from chatapp.models.retention.vacuuming import stop_vacuum, vacuum_erased
 from chatapp.realtime.worker import housekeeping
 from chatapp.realtime.worker.housekeeping import Housekeeping, clean_up

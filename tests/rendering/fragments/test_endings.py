@@ -17,8 +17,8 @@ from chatapp.models import Conversation, Message, Usage
 from chatapp.rendering.fragments.endings import FAILED, build_notice
 from chatapp.rendering.fragments.replies import ReplyView, reply_html
 from chatapp.upstream.client import Endpoint, UpstreamClient
-from chatapp.upstream.wire.decoder import EventDecoder
-from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
+from chatapp.upstream.wire.decoding.decoder import EventDecoder
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind, UpstreamError
 from chatapp.upstream.wire.events import Event, Failed
 from chatapp.upstream.wire.reply import Reply
 from tests.support.drawn import render_html

@@ -3,7 +3,7 @@
 import pytest
 
 from chatapp.models import Conversation, Message
-from chatapp.models.conversations.failed_models import FailedModel
+from chatapp.models.conversations.messages.failed_models import FailedModel
 from chatapp.rendering.fragments.fallback_words import fallback_sentence, waiting_text
 from chatapp.rendering.fragments.replies import ReplyView, reply_html
 

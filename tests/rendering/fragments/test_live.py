@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chatapp.models import Message
-from chatapp.models.conversations.rounds import RunState, ToolRun
+from chatapp.models.conversations.messages.rounds import RunState, ToolRun
 from chatapp.rendering.fragments import LiveReply, snapshot_fragment
 from chatapp.rendering.markdown.budgets import WORK_A_TURN
-from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind, UpstreamError
 from tests.support.page import Page
 from tests.support.profile import choose_size
 

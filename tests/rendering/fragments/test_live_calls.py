@@ -5,7 +5,7 @@ from uuid import UUID
 import pytest
 
 from chatapp.models import Message
-from chatapp.models.conversations.rounds import RunState, ToolRun
+from chatapp.models.conversations.messages.rounds import RunState, ToolRun
 from chatapp.rendering.fragments.live_calls import LiveCalls
 from chatapp.rendering.fragments.replies import MAX_SHOWN_LENGTH
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatapp.models import Message
-from chatapp.models.conversations.rounds import RunState, ToolRun
+from chatapp.models.conversations.messages.rounds import RunState, ToolRun
 from chatapp.rendering.fragments import (
     LiveReply,
     filter_for_readers,

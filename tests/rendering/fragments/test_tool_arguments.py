@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from chatapp.models.conversations.rounds import RunState, ToolRun
+from chatapp.models.conversations.messages.rounds import RunState, ToolRun
 from chatapp.rendering.fragments.replies import MAX_SHOWN_LENGTH, CallRegion
 from chatapp.rendering.fragments.tool_arguments import MAX_DEPTH, MAX_ROWS, Argument, argument_rows
 

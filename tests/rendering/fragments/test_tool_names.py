@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from chatapp.models.conversations.rounds import ToolRun
+from chatapp.models.conversations.messages.rounds import ToolRun
 from chatapp.rendering.fragments.replies import CallRegion
 from chatapp.rendering.fragments.tool_names import ReadableName, readable_name
 from chatapp.tools.tool import name_for_model

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from chatapp.models import Message, Usage
-from chatapp.models.conversations.extras import Extras
-from chatapp.models.conversations.rounds import RunState
+from chatapp.models.conversations.messages.extras import Extras
+from chatapp.models.conversations.messages.rounds import RunState
 from chatapp.rendering.fragments import words
 from chatapp.upstream.wire.model_list import Ability, ListedModel
 

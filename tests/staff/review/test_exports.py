@@ -13,7 +13,7 @@ from django.test import AsyncClient, Client
 
 from chatapp.models import AuditEvent, Conversation, ReviewLabel, User
 from chatapp.models.accounts.pseudonyms import IN_EXPORTS, pseudonym
-from chatapp.staff.review.exports import COLUMNS
+from chatapp.staff.review.lists.exports import COLUMNS
 from tests.staff.review.conftest import ANSWER, PROMPT, TITLE, Begin, get_or_create_review
 
 pytestmark = pytest.mark.django_db
@@ -50,7 +50,7 @@ async def test_json_lines_include_every_page_and_no_text(
     begin: Begin,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("chatapp.staff.review.pages.PAGE", 2)
+    monkeypatch.setattr("chatapp.staff.review.lists.pages.PAGE", 2)
     first = await sync_to_async(begin)(cost=5 * 10**8)
     await sync_to_async(decide)(first)
     for _ in range(4):

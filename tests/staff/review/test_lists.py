@@ -341,7 +341,7 @@ def test_an_end_before_the_start_is_an_error(ritas: Client) -> None:
 def test_pages_list_each_chat_once_without_gaps(
     ritas: Client, begin: Begin, monkeypatch: pytest.MonkeyPatch, query: str
 ) -> None:
-    monkeypatch.setattr("chatapp.staff.review.pages.PAGE", 2)
+    monkeypatch.setattr("chatapp.staff.review.lists.pages.PAGE", 2)
     # So that it takes many batches.
     for name in ("matches.FIRST_BATCH", "matches.PER_MATCH", "spreads.MAX_COUNTED"):
         monkeypatch.setattr(f"chatapp.staff.review.{name}", 1)
@@ -380,7 +380,7 @@ def listings() -> list[object]:
 def test_reloading_a_list_or_turning_its_pages_is_not_recorded_again(
     ritas: Client, alice: User, begin: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatapp.staff.review.pages.PAGE", 1)
+    monkeypatch.setattr("chatapp.staff.review.lists.pages.PAGE", 1)
     begin(), begin()
     for filters in ({}, {}, {"show": "queue"}, {"person": "alice"}, {"person": "ALICE"}):
         ritas.get(LIST, filters)
@@ -396,7 +396,7 @@ def test_a_list_is_recorded_again_after_a_day(
     ritas: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ritas.get(LIST)
-    monkeypatch.setattr("chatapp.staff.review.listings.SECONDS", 0)
+    monkeypatch.setattr("chatapp.staff.review.finding.listings.SECONDS", 0)
     ritas.get(LIST)
     assert listings() == [{"show": "queue"}] * 2
 

@@ -143,7 +143,7 @@ def test_pages_of_the_queue_have_no_gaps(
     monkeypatch: pytest.MonkeyPatch,
     page: int,
 ) -> None:
-    monkeypatch.setattr("chatapp.staff.review.pages.PAGE", page)
+    monkeypatch.setattr("chatapp.staff.review.lists.pages.PAGE", page)
     for _ in range(2):
         begin(is_flagged=True), flag_by_rule(begin(is_flagged=True)), begin_disliked()
         begin(ending=Ending.FAILED), begin(ending=Ending.CUT_OFF)

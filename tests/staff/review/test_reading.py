@@ -18,7 +18,7 @@ from chatapp.models import (
     Usage,
     User,
 )
-from chatapp.staff.review import history, reading
+from chatapp.staff.review.reading import history, reading
 from tests.staff.review.conftest import ANSWER, PROMPT, TITLE, Begin
 from tests.support.page import parse
 from tests.support.reviewer import address, open_for_review

@@ -140,7 +140,7 @@ def test_a_search_belongs_to_its_reviewer_and_expires(
 def test_results_have_pages(
     ritas: Client, alice: User, saved_upstream: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatapp.staff.review.pages.PAGE", 2)
+    monkeypatch.setattr("chatapp.staff.review.lists.pages.PAGE", 2)
     several = [str(write_chat(alice, saved_upstream, "A", "Of the canary").pk) for _ in range(3)]
     where = start_search(ritas, "canary")["Location"]
     page = ritas.get(where).text

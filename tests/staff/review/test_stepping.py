@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from chatapp.models import Conversation, Message, User
-from chatapp.staff.review.return_link import SALT
+from chatapp.staff.review.lists.return_link import SALT
 from chatapp.upstream.wire.reply import Ending
 from tests.conftest import signed_in
 from tests.staff.review.conftest import Begin, get_or_create_review

@@ -8,7 +8,7 @@ from django.test import Client
 from chatapp.models import AuditEvent, Upstream
 from chatapp.models.platform.lessons import ConcessionLesson
 from chatapp.staff.upstream_setup.concessions import OF_USAGE_OPTION, WORDS
-from chatapp.upstream.wire.concessions import Concession
+from chatapp.upstream.wire.requests.concessions import Concession
 from tests.support.page import parse
 
 pytestmark = pytest.mark.django_db

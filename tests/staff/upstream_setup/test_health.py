@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from chatapp.models import Conversation, Upstream, UpstreamFailure, User
 from chatapp.models.platform.calendar import get_day
-from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind, UpstreamError
 from chatapp.upstream.wire.events import Failed
 from chatapp.upstream.wire.reply import Ending, Reply
 from tests.support.fake_upstream import FakeUpstream

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterable, Callable
 from chatapp.checks.results import CheckResult, CheckStep
 from chatapp.tools import CLOCK
 from chatapp.upstream.check import check
-from chatapp.upstream.wire.endpoint import Endpoint
+from chatapp.upstream.wire.requests.endpoint import Endpoint
 from tests.support.fake_upstream import FakeUpstream, Stall, Step, delta, done, finish
 from tests.upstream import RECORDINGS
 

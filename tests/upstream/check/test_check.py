@@ -6,9 +6,9 @@ import pytest
 
 from chatapp.checks.results import Heading, Status, ok
 from chatapp.upstream.check import check, timing
-from chatapp.upstream.wire.dialects import OPENTOKEN
-from chatapp.upstream.wire.endpoint import Endpoint
-from chatapp.upstream.wire.errors import ErrorKind
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind
+from chatapp.upstream.wire.requests.dialects import OPENTOKEN
+from chatapp.upstream.wire.requests.endpoint import Endpoint
 from tests.demo import KEY as DEMO_KEY
 from tests.demo.test_served import base_url as demo_url  # noqa: F401 - a fixture
 from tests.support.fake_upstream import (

@@ -5,7 +5,7 @@ import pytest
 from chatapp.checks.results import Status
 from chatapp.upstream.check.answers import failed_answer
 from chatapp.upstream.check.problems import find_problem, problem_of_error
-from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind, UpstreamError
 
 
 @pytest.mark.parametrize("kind", ErrorKind)

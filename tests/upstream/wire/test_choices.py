@@ -2,8 +2,8 @@
 
 import pytest
 
-from chatapp.upstream.wire.decoder import EventDecoder
-from chatapp.upstream.wire.errors import ErrorKind
+from chatapp.upstream.wire.decoding.decoder import EventDecoder
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind
 from chatapp.upstream.wire.reply import Ending
 from tests.support.fake_upstream import (
     chunk,

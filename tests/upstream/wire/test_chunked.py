@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatapp.upstream.wire.chunked import BrokenCoding, Decoder
+from chatapp.upstream.wire.decoding.chunked import BrokenCoding, Decoder
 
 PARTS = [b"data: 1\n\n", b"\r\n", b"0\r\n\r\n", b"x" * 300]
 CHUNKS = b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in PARTS)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatapp.upstream.wire.chunks import Chunk, MalformedChunk, decode
+from chatapp.upstream.wire.decoding.chunks import Chunk, MalformedChunk, decode
 
 
 def decode_content(data: str | bytes) -> str | None:

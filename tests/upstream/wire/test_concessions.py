@@ -2,8 +2,8 @@
 
 import pytest
 
-from chatapp.upstream.wire.concessions import Concession, concession_for
-from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind, UpstreamError
+from chatapp.upstream.wire.requests.concessions import Concession, concession_for
 
 EVERYTHING = frozenset(Concession)
 

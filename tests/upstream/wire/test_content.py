@@ -5,15 +5,20 @@ from typing import Any
 
 import pytest
 
-from chatapp.upstream.wire.content import (
+from chatapp.upstream.wire.requests.content import (
     EncodedPart,
     ImagePart,
     fit_to_side,
     join_texts,
     text_part,
 )
-from chatapp.upstream.wire.history import CONTINUE_PROMPT, EMPTY_HISTORY, NO_ANSWER, History
-from chatapp.upstream.wire.request_json import json_pieces
+from chatapp.upstream.wire.requests.history import (
+    CONTINUE_PROMPT,
+    EMPTY_HISTORY,
+    NO_ANSWER,
+    History,
+)
+from chatapp.upstream.wire.requests.request_json import json_pieces
 
 IMAGE = ImagePart("aa/file", "image/png", 100, 50, 1000)
 OTHER = ImagePart("aa/other", "image/png", 10, 10, 100)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind, UpstreamError
 
 NO_IMAGES = {
     "OpenAI, Azure": "Invalid content type. image_url is only supported by certain models.",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatapp.upstream.wire.errors import ErrorKind, UpstreamError, error_of_response
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind, UpstreamError, error_of_response
 
 TOO_LONG = {
     "OpenAI": (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatapp.upstream.wire.dialects import (
+from chatapp.upstream.wire.requests.dialects import (
     AIGATEWAY,
     AIVENE,
     AUTO,
@@ -18,7 +18,7 @@ from chatapp.upstream.wire.dialects import (
     find_dialect,
     find_spelling,
 )
-from chatapp.upstream.wire.spellings import (
+from chatapp.upstream.wire.requests.spellings import (
     COMMON_SPELLING,
     DASHSCOPE_SPELLING,
     MISTRAL_SPELLING,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from chatapp.upstream.wire.dialects import NO_OPTIONS, OPENTOKEN
-from chatapp.upstream.wire.endpoint import Endpoint
+from chatapp.upstream.wire.requests.dialects import NO_OPTIONS, OPENTOKEN
+from chatapp.upstream.wire.requests.endpoint import Endpoint
 
 KEY = "sk-a-secret-key"
 

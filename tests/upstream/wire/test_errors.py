@@ -6,14 +6,14 @@ from datetime import UTC, datetime
 import httpx
 import pytest
 
-from chatapp.upstream.wire.errors import (
+from chatapp.upstream.wire.errors.retry_delays import delay_of_body, retry_after_seconds
+from chatapp.upstream.wire.errors.upstream_error import (
     MAX_MESSAGE_LENGTH,
     ErrorKind,
     UpstreamError,
     error_of_frame,
     error_of_response,
 )
-from chatapp.upstream.wire.retry_delays import delay_of_body, retry_after_seconds
 
 
 def read_error(status: int, body: str | bytes, **headers: str) -> UpstreamError:

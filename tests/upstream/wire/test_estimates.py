@@ -4,14 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatapp.upstream.wire.estimates import (
-    MIDDLE,
-    UPPER,
-    Estimate,
-    PromptSize,
-    cost_of_tools,
-    estimate,
-)
 from chatapp.upstream.wire.events import (
     AnswerDelta,
     Event,
@@ -19,8 +11,16 @@ from chatapp.upstream.wire.events import (
     RefusalDelta,
     ToolCallDelta,
 )
-from chatapp.upstream.wire.history import EMPTY_HISTORY, History
 from chatapp.upstream.wire.reply import Reply
+from chatapp.upstream.wire.requests.estimates import (
+    MIDDLE,
+    UPPER,
+    Estimate,
+    PromptSize,
+    cost_of_tools,
+    estimate,
+)
+from chatapp.upstream.wire.requests.history import EMPTY_HISTORY, History
 
 TOOL = {"type": "function", "function": {"name": "clock", "description": "Tells the time."}}
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from chatapp.parameters.table import PARAMETERS
-from chatapp.upstream.wire.dialects import find_spelling
-from chatapp.upstream.wire.gateways import GATEWAYS, UNKNOWN, Remark, gateway_at
+from chatapp.upstream.wire.requests.dialects import find_spelling
+from chatapp.upstream.wire.requests.gateways import GATEWAYS, UNKNOWN, Remark, gateway_at
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "gateways.md"
 SECTION = "### What gateways do with parameters"

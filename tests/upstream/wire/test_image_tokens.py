@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatapp.upstream.wire.content import ImagePart, text_part
-from chatapp.upstream.wire.estimates import UPPER, PromptSize, estimate
-from chatapp.upstream.wire.history import History
-from chatapp.upstream.wire.image_tokens import ImageTokens, image_tokens
+from chatapp.upstream.wire.requests.content import ImagePart, text_part
+from chatapp.upstream.wire.requests.estimates import UPPER, PromptSize, estimate
+from chatapp.upstream.wire.requests.history import History
+from chatapp.upstream.wire.requests.image_tokens import ImageTokens, image_tokens
 
 SIDES = st.integers(1, 8000)
 

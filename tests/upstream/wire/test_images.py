@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from chatapp.upstream.wire import choices as choices_module
+from chatapp.upstream.wire.decoding import choices as choices_module
 from chatapp.upstream.wire.reply import Ending
 from tests.support.fake_upstream import (
     choice,

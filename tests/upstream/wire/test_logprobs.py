@@ -6,8 +6,12 @@ from typing import Any
 
 import pytest
 
+from chatapp.upstream.wire.decoding.logprobs import (
+    DisplayToken,
+    build_display_tokens,
+    read_logprobs,
+)
 from chatapp.upstream.wire.events import AnswerDelta, LogprobsDelta, TokenLogprob
-from chatapp.upstream.wire.logprobs import DisplayToken, build_display_tokens, read_logprobs
 from tests.support.fake_upstream import frame
 from tests.upstream import RECORDINGS, decode_events, decode_reply
 

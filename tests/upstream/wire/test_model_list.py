@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from chatapp.upstream.wire.errors import ErrorKind, UpstreamFailed
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind, UpstreamFailed
 from chatapp.upstream.wire.model_list import Ability, ListedModel, model_page
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from chatapp.upstream.wire.decoder import EventDecoder
-from chatapp.upstream.wire.errors import ErrorKind
+from chatapp.upstream.wire.decoding.decoder import EventDecoder
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind
 from chatapp.upstream.wire.events import (
     AnswerDelta,
     Finished,

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from chatapp.upstream.wire.opaque import MAX_BYTES
+from chatapp.upstream.wire.decoding.opaque import MAX_BYTES
 from tests.support.fake_upstream import choice, delta, finish
 from tests.upstream import decode_reply
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
-from chatapp.upstream.wire.errors import error_of_frame, error_of_response
-from chatapp.upstream.wire.parameter_refusals import ParameterRefusal, find_refusal
+from chatapp.upstream.wire.errors.parameter_refusals import ParameterRefusal, find_refusal
+from chatapp.upstream.wire.errors.upstream_error import error_of_frame, error_of_response
 
 # What a chat may have sent, in several spellings.
 SENT = (

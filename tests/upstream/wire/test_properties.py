@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from chatapp.upstream.wire.decoder import EventDecoder
+from chatapp.upstream.wire.decoding.decoder import EventDecoder
 from chatapp.upstream.wire.events import (
     AnswerDelta,
     Finished,

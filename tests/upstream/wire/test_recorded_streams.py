@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from chatapp.upstream.wire.dialects import DIALECTS
-from chatapp.upstream.wire.errors import ErrorKind
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind
 from chatapp.upstream.wire.events import TokenUsage
 from chatapp.upstream.wire.moderation import ModerationFailure, ModerationResults
 from chatapp.upstream.wire.reply import Ending, Reply
+from chatapp.upstream.wire.requests.dialects import DIALECTS
 from tests.support.profile import choose_size
 from tests.upstream import RECORDINGS, decode_events, fold_events
 

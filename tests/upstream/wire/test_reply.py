@@ -2,7 +2,8 @@
 
 import pytest
 
-from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
+from chatapp.upstream.wire.decoding.tool_calls import ToolCall
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind, UpstreamError
 from chatapp.upstream.wire.events import (
     AnswerDelta,
     AnswerWasReasoning,
@@ -34,7 +35,6 @@ from chatapp.upstream.wire.images import Image
 from chatapp.upstream.wire.moderation import ModerationFailure
 from chatapp.upstream.wire.reply import Ending, Reply
 from chatapp.upstream.wire.sources import Source
-from chatapp.upstream.wire.tool_calls import ToolCall
 from tests.upstream import fold_events
 
 ERROR = UpstreamError(ErrorKind.STREAM_ERROR)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatapp.upstream.wire.spellings import (
+from chatapp.upstream.wire.requests.spellings import (
     COMMON_SPELLING,
     DASHSCOPE_SPELLING,
     MISTRAL_SPELLING,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatapp.upstream.wire.sse import (
+from chatapp.upstream.wire.decoding.sse import (
     MAX_EVENT_BYTES,
     MAX_IMAGE_EVENT_BYTES,
     STRAY,

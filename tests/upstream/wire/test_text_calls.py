@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from chatapp.upstream.wire.decoder import EventDecoder
-from chatapp.upstream.wire.errors import ErrorKind
+from chatapp.upstream.wire.decoding.decoder import EventDecoder
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind
 from chatapp.upstream.wire.reply import Ending, Reply
 from tests.support.fake_upstream import delta, done, finish
 

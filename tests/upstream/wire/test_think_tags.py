@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chatapp.upstream.wire.decoding.text_calls import TextCall
+from chatapp.upstream.wire.decoding.think_tags import Splitter
 from chatapp.upstream.wire.events import AnswerDelta, AnswerWasReasoning, ReasoningDelta
-from chatapp.upstream.wire.text_calls import TextCall
-from chatapp.upstream.wire.think_tags import Splitter
 from tests.upstream import fold_events
 
 

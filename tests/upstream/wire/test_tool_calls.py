@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from chatapp.upstream.wire.errors import ErrorKind
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind
 from chatapp.upstream.wire.events import ToolCallDelta
 from tests.support.fake_upstream import choice, delta, finish
 from tests.upstream import decode_events, decode_reply

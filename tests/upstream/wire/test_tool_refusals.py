@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind, UpstreamError
 
 
 def error(message: str, status: int = 400) -> UpstreamError:

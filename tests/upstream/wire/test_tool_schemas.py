@@ -1,6 +1,6 @@
 """Schemas of tools for gateways that refuse some keywords."""
 
-from chatapp.upstream.wire.tool_schemas import has_keywords, without_keywords
+from chatapp.upstream.wire.requests.tool_schemas import has_keywords, without_keywords
 
 NAMED = {"type": "string"}
 

@@ -5,9 +5,9 @@ import zlib
 
 import pytest
 
-from chatapp.upstream.wire import unpacking
-from chatapp.upstream.wire.errors import ErrorKind, UpstreamFailed
-from chatapp.upstream.wire.unpacking import Unpacker
+from chatapp.upstream.wire.decoding import unpacking
+from chatapp.upstream.wire.decoding.unpacking import Unpacker
+from chatapp.upstream.wire.errors.upstream_error import ErrorKind, UpstreamFailed
 
 TEXT = "Größe 数 🚀 ".encode() * 50
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from chatapp.upstream.wire.chunks import decode
+from chatapp.upstream.wire.decoding.chunks import decode
 from chatapp.upstream.wire.events import TokenUsage, UsageReported
 from chatapp.upstream.wire.usage import Usage
 from tests.support.fake_upstream import chunk, delta, done, finish

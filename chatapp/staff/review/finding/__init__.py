@@ -1,0 +1,1 @@
+"""Finds the conversations that a review asks for, in order: filters, criteria, the queue."""

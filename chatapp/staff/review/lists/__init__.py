@@ -1,0 +1,1 @@
+"""The lists of conversations: pages, rows, saved views, bulk actions, exports."""

@@ -1,0 +1,1 @@
+"""One conversation under review, and decisions about it."""

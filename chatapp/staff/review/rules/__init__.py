@@ -1,0 +1,1 @@
+"""Rules that flag replies, and labels."""

@@ -344,7 +344,7 @@ def test_pages_list_each_chat_once_without_gaps(
     monkeypatch.setattr("chatapp.staff.review.lists.pages.PAGE", 2)
     # So that it takes many batches.
     for name in ("matches.FIRST_BATCH", "matches.PER_MATCH", "spreads.MAX_COUNTED"):
-        monkeypatch.setattr(f"chatapp.staff.review.{name}", 1)
+        monkeypatch.setattr(f"chatapp.staff.review.finding.{name}", 1)
     made = [begin(ending=Ending.FAILED) for _ in range(9)]
     same = timezone.now()
     for days in range(3):

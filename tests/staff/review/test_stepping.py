@@ -76,10 +76,10 @@ def test_candidates_that_do_not_match_are_skipped_over_many_days(
 ) -> None:
     """Model and ending are common, but seldom in one chat, and more seldom in one reply."""
     for name, value in {
-        "pages.NEIGHBOUR_BATCH": 5,
-        "matches.FIRST_BATCH": 3,
-        "matches.PER_MATCH": 1,
-        "spreads.MAX_COUNTED": 1,
+        "lists.pages.NEIGHBOUR_BATCH": 5,
+        "finding.matches.FIRST_BATCH": 3,
+        "finding.matches.PER_MATCH": 1,
+        "finding.spreads.MAX_COUNTED": 1,
     }.items():
         monkeypatch.setattr(f"chatapp.staff.review.{name}", value)
     expected_keys: list[str] = []

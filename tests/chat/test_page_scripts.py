@@ -10,18 +10,22 @@ from chatapp.close_codes import CloseCode
 from tests.support.live import ROOT, Site
 from tests.support.page import parse
 
-SCRIPTS = sorted((ROOT / "static" / "js").glob("*.js"))
+SCRIPTS = sorted((ROOT / "static" / "js").rglob("*.js"))
 IMPORTED = re.compile(r'^import\b[^;]*?"([^"]+)";', re.M)
-HASHED = re.compile(r"\./([\w-]+)\.[0-9a-f]{12}\.js")
+HASHED = re.compile(r"\.\.?/([\w/-]+)\.[0-9a-f]{12}\.js")
 # Undocumented names from the code of htmx and hx-ws.
 INTERNAL = re.compile(r"_htmx|\.(queue|socket|cancelled|swapSpec)\b|\btasks\b")
+
+
+def name_script(script: Path) -> str:
+    return str(script.relative_to(ROOT / "static" / "js"))
 
 
 def loaded_scripts(alices: Client, **attributes: str) -> list[str]:
     """Return the names of our scripts on the page, in order."""
     scripts = parse(alices.get("/").text).find_all("script", **attributes)
     paths = [Path(script.attributes["src"]) for script in scripts]
-    return [path.name.partition(".")[0] for path in paths if path.parent.name == "js"]
+    return [path.name.partition(".")[0] for path in paths if "js" in path.parts]
 
 
 def test_the_page_loads_one_module_that_disarms_foreign_text_first(alices: Client) -> None:
@@ -37,30 +41,30 @@ def test_the_script_that_sets_the_appearance_loads_before_the_page_is_drawn(alic
 def test_imports_name_existing_files_by_their_hash(site: Site) -> None:
     collected = Path(site.copy()["DATA_DIR"]) / "static" / "js"
     imported = [
-        (script.name, name)
-        for script in collected.glob("*.*.js")
+        (script, name)
+        for script in collected.rglob("*.*.js")
         for name in IMPORTED.findall(script.read_text())
     ]
     assert imported
     for importer, name in imported:
         assert HASHED.fullmatch(name), f"{importer} imports {name}"
-        assert (collected / name).is_file(), f"{importer} imports {name}"
+        assert (importer.parent / name).is_file(), f"{importer} imports {name}"
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+@pytest.mark.parametrize("script", SCRIPTS, ids=name_script)
 def test_a_script_is_short_and_opens_with_a_comment(script: Path) -> None:
     text = script.read_text()
     assert text.startswith("// ")
     assert text.count("\n") <= 100
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+@pytest.mark.parametrize("script", SCRIPTS, ids=name_script)
 def test_only_one_script_touches_the_internals_of_htmx(script: Path) -> None:
     code = re.sub(r"//.*", "", script.read_text())
     assert bool(INTERNAL.search(code)) == (script.name == "htmx-socket.js")
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+@pytest.mark.parametrize("script", SCRIPTS, ids=name_script)
 def test_scripts_use_the_servers_close_codes(script: Path) -> None:
     text = script.read_text()
     assert not [code for code in CloseCode if str(code.value) in text]

@@ -11,12 +11,13 @@ A module becomes a function that is called immediately and returns its exports. 
 
 import re
 from collections.abc import Callable, Iterator
-from posixpath import dirname, join, normpath
+from posixpath import dirname, join, normpath, relpath
 
 Read = Callable[[str], str]  # returns the text of the file with this name, such as js/chat.js
 
-_IMPORT = re.compile(r'^import\s+(?:\{(?P<names>[^}]*)\}\s*from\s*)?"(?P<file>\./[^"]+)";$', re.M)
-_LATER = re.compile(r'\bimport\("(?P<file>\./[^"]+)"\)')
+_FILE = r'"(?P<file>\.\.?/[^"]+)"'
+_IMPORT = re.compile(rf"^import\s+(?:\{{(?P<names>[^}}]*)\}}\s*from\s*)?{_FILE};$", re.M)
+_LATER = re.compile(rf"\bimport\({_FILE}\)")
 _EXPORT = re.compile(r"^export (?=(?:const|function|async function|class) (?P<name>\w+))", re.M)
 _OTHER = re.compile(r"^(?:import|export)\b.*|^.*\bimport(?:\(|\.meta\b).*", re.M)
 _STYLES = re.compile(r'^@import "(?P<file>[^"]+)";\n', re.M)
@@ -39,7 +40,7 @@ def scripts(entry: str, read: Read) -> dict[str, str]:
             file_name for file_name in _in_order(name, read, _IMPORT) if file_name not in at_once
         ]
         modules = at_once if name == entry else modules
-        functions = "".join(_function(module, read(module)) for module in modules)
+        functions = "".join(_function(module, read(module), name) for module in modules)
         scripts_by_name[name] = f"{_head(name == entry)}{functions}{_exports(name, read(name))}"
         later = [
             _beside(module, match["file"])
@@ -78,11 +79,20 @@ def _head(is_first: bool) -> str:
     return f"const $ = {_MODULES}{' = {}' if is_first else ''};\n"
 
 
-def _function(name: str, text: str) -> str:
-    """Return the module as a function call, skipped if an earlier script has run it."""
+def _function(name: str, text: str, script: str) -> str:
+    """Return the module as a function call, skipped if an earlier script has run it.
+
+    What it imports lazily is named relative to the script that contains it.
+    """
+
+    def import_later(match: re.Match[str]) -> str:
+        file_name = relpath(_beside(name, match["file"]), dirname(script))
+        return f'import("{file_name if file_name.startswith(".") else f"./{file_name}"}")'
+
     plain = _EXPORT.sub("", _IMPORT.sub(lambda match: _import(name, match), text))
     if other := _OTHER.search(_LATER.sub("", plain)):
         raise ValueError(f"{name} can't be bundled, because it contains: {other[0]}")
+    plain = _LATER.sub(import_later, plain)
     return f"{_variable(name)} ??= (() => {{\n{plain}return {{ {_list_exports(text)} }};\n}})();\n"
 
 

@@ -50,6 +50,21 @@ def test_a_lazily_imported_module_is_a_script_of_its_own() -> None:
     assert bundled["js/sheet.js"].endswith("export const { open } = $.js_sheet;\n")
 
 
+def test_imports_are_relative_to_the_module_and_lazy_ones_to_its_script() -> None:
+    modules = {
+        "js/chat.js": 'import "./thread/copying.js";\n',
+        "js/thread/copying.js": 'import { say } from "../words.js";\nimport("./menu.js");\n',
+        "js/thread/menu.js": 'import { say } from "../words.js";\nimport("../sheet.js");\n',
+        "js/words.js": "export const say = (word) => word;\n",
+        "js/sheet.js": "",
+    }
+    bundled = bundles.scripts("js/chat.js", modules.__getitem__)
+    assert set(bundled) == {"js/chat.js", "js/thread/menu.js", "js/sheet.js"}
+    assert "const { say } = $.js_words;" in bundled["js/chat.js"]
+    assert 'import("./thread/menu.js")' in bundled["js/chat.js"]
+    assert 'import("../sheet.js")' in bundled["js/thread/menu.js"]
+
+
 @pytest.mark.parametrize(
     "form",
     [

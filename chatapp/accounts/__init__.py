@@ -1,4 +1,4 @@
-"""Creating accounts, signing in, confirming identity before sensitive changes, and erasing people.
+"""Creating accounts, signing in, and confirming identity before sensitive changes.
 
 The setup link creates the first account. Others come from an administrator, an invitation, sign-up
 by email domain, or the organisation's OpenID Connect provider.

@@ -11,7 +11,7 @@ from django.db import OperationalError, connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from chatapp.accounts.erasing import erase
+from chatapp.erasure.people import erase
 from chatapp.models import Device, User
 from chatapp.sessions import devices, idle_sessions
 from chatapp.sessions.session_store import SessionStore

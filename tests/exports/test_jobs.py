@@ -10,7 +10,7 @@ import pytest
 from django.test import AsyncClient, Client
 from django.utils import timezone
 
-from chatapp.accounts.erasing import erase
+from chatapp.erasure.people import erase
 from chatapp.exports import jobs
 from chatapp.models import ChatExport, Conversation, Process, Upstream, User
 from chatapp.models.conversations.turns.exports import LIFETIME, delete_lost_exports

@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
-from chatapp.accounts.erasing import erase
+from chatapp.erasure.people import erase
 from chatapp.models import (
     Attachment,
     AuditEvent,

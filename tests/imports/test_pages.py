@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
-from chatapp.accounts.erasing import erase
+from chatapp.erasure.people import erase
 from chatapp.imports import preview
 from chatapp.imports.uploads import STOPPED
 from chatapp.models import Conversation, Import, ImportFile, User, index_some

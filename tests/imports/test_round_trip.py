@@ -16,7 +16,7 @@ from django.core.files.storage import Storage
 from django.test import AsyncClient
 from pytest_django import Settings
 
-from chatapp.accounts.erasing import erase
+from chatapp.erasure.people import erase
 from chatapp.exports.writing import build_export, list_chats
 from chatapp.files.reading import get_or_read_content
 from chatapp.imports.chat_settings import LONG, NO_MODEL

@@ -11,7 +11,7 @@ from django.core.files.storage import Storage
 from django.test import Client
 from pytest_django import Settings
 
-from chatapp.accounts.erasing import erase
+from chatapp.erasure.people import erase
 from chatapp.imports import people
 from chatapp.imports.duplicates import get_statuses
 from chatapp.imports.team import DEACTIVATED, ERASED, FULL, UNDONE

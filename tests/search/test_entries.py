@@ -13,8 +13,8 @@ from django.db import DatabaseError, connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from chatapp.accounts.erasing import erase
 from chatapp.db.connections import empty_write_ahead_log
+from chatapp.erasure.people import erase
 from chatapp.models import Conversation, Message, SearchEntry, Upstream, User, index_some, reindex
 from chatapp.models.retention.vacuuming import vacuum_erased
 from chatapp.models.review.judging import await_judging

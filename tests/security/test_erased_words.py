@@ -22,7 +22,7 @@ from django.db import connection
 from django.test import Client
 from pytest_django import Settings
 
-from chatapp.accounts import erasures
+from chatapp.erasure import register
 from chatapp.models import (
     AccessToken,
     Attachment,
@@ -192,7 +192,7 @@ def files() -> Iterator[tuple[str, str]]:
     journal_files = (
         [path for path in journal.rglob("*") if path.is_file()] if journal.exists() else []
     )
-    for file in [*journal_files, erasures.file()]:
+    for file in [*journal_files, register.file()]:
         if file.exists():
             yield str(file), file.read_bytes().decode("latin-1")
 

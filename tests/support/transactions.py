@@ -74,7 +74,7 @@ BOUNDS = {
     "accounts.auditing.records_factors.<locals>.Recording.form_valid": Bound(
         "allauth renders the sentence that the page says next.", may=(RENDERING,)
     ),
-    "accounts.erasing._forget": Bound(
+    "erasure.people._forget": Bound(
         "An account goes as a whole. Just before, the file of erasures gets a line, so that no "
         "backup brings back who was erased, and that nobody is listed who was not.",
         200,

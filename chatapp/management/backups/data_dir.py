@@ -10,10 +10,10 @@ from pathlib import Path, PurePath
 from django.conf import settings
 from django.utils.crypto import salted_hmac
 
-from chatapp.accounts import erasures
+from chatapp.erasure import register
 
 SECRET_KEY = PurePath("secret_key")
-ERASURES = PurePath(erasures.NAME)
+ERASURES = PurePath(register.NAME)
 JOURNAL = PurePath("journal")  # of running replies: useless after a restore
 BACKUPS = PurePath("backups")  # made before upgrades
 FAILED_UPGRADE = PurePath("failed-upgrade.json")

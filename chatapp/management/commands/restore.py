@@ -9,10 +9,10 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection, transaction
 
-from chatapp.accounts import erasures
-from chatapp.accounts.erasing import erase_again
-from chatapp.accounts.erasures import Erasure
 from chatapp.command_line import MANAGE
+from chatapp.erasure import register
+from chatapp.erasure.people import erase_again
+from chatapp.erasure.register import Erasure
 from chatapp.management.backups import data_dir, postgres, refusals, sqlite
 from chatapp.management.backups.archive import DATABASE, Archive, open_verified
 from chatapp.management.backups.progress import Progress
@@ -46,7 +46,7 @@ class Command(BaseCommand):
                 progress = self._progress("Restoring", archive.manifest.members[DATABASE].size)
                 chunks = progress.count_bytes(archive.chunks(DATABASE))
                 database.restore(chunks, archive.manifest.rows, Path(folder))
-                archived = erasures.read(files / data_dir.ERASURES)
+                archived = register.read(files / data_dir.ERASURES)
                 for path in archive.files.values():
                     if path != data_dir.ERASURES:
                         _put_in_place(files / path, settings.DATA_DIR / path)
@@ -89,12 +89,12 @@ class Command(BaseCommand):
 
     def _erase_again(self, archived: list[Erasure]) -> None:
         """Erase the people who were erased since the backup; merge the `archived` erasures."""
-        if not erasures.file().exists():
+        if not register.file().exists():
             self.stderr.write(WITHOUT_ERASURES)
-        since = erasures.read(erasures.file())
+        since = register.read(register.file())
         if unknown := [erasure for erasure in archived if erasure not in since]:
-            erasures.append(unknown)
-        reports = erase_again(erasures.find_restored_people(since + unknown))
+            register.append(unknown)
+        reports = erase_again(register.find_restored_people(since + unknown))
         while StoredFile.objects.delete_unused():
             pass
         vacuum_erased(connection)

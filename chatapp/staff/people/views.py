@@ -9,9 +9,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
-from chatapp.accounts.erasing import LastAdministrator, OwnedRows, erase
 from chatapp.accounts.links import sends_mail
 from chatapp.accounts.staff import administrators_only, confirmed_only
+from chatapp.erasure.people import LastAdministrator, OwnedRows, erase
 from chatapp.models import ReviewPolicy, User
 from chatapp.models.accounts.users import LAST_ADMINISTRATOR
 from chatapp.models.billing.person_usage import PersonUsage

@@ -14,8 +14,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from chatapp.accounts.confirmation import ask_to_confirm, is_confirmed
-from chatapp.accounts.erasing import LastAdministrator, OwnedRows, erase
-from chatapp.accounts.erasure_report import Report
+from chatapp.erasure.people import LastAdministrator, OwnedRows, erase
+from chatapp.erasure.report import Report
 from chatapp.models import User, audit
 from chatapp.models.policies.legal_holds import UnderLegalHold
 

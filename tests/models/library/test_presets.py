@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from chatapp.accounts.erasing import erase
+from chatapp.erasure.people import erase
 from chatapp.models import ChatSettings, ModelChoice, Preset, PresetVersion, Upstream, User
 from chatapp.models.library.sharing import Level
 

@@ -8,7 +8,7 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from chatapp.accounts.erasing import erase
+from chatapp.erasure.people import erase
 from chatapp.models import (
     Conversation,
     Message,

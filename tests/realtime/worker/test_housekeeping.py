@@ -14,8 +14,8 @@ from django.db import OperationalError, connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
-from chatapp.accounts.erasing import erase
 from chatapp.db.connections import unpooled_connection
+from chatapp.erasure.people import erase
 from chatapp.models import Conversation, Message, Upstream, User, audit
 from chatapp.models.conversations.chats.erasable import ERASED_AT_ONCE
 from chatapp.models.retention.vacuuming import stop_vacuum, vacuum_erased

@@ -9,8 +9,8 @@ from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
 
-from chatapp.accounts.erasing import erase
 from chatapp.accounts.setup_link import setup_token
+from chatapp.erasure.people import erase
 from chatapp.models import (
     AuditDetail,
     AuditEvent,

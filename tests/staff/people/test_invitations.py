@@ -18,7 +18,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from chatapp.accounts import links
-from chatapp.accounts.erasing import erase
+from chatapp.erasure.people import erase
 from chatapp.models import AuditEvent, Installation, Invitation, User
 from tests.conftest import PASSWORD, signed_in
 from tests.support.page import parse

@@ -8,13 +8,13 @@ import pytest
 from django.db import DatabaseError
 from django.test import Client
 
-from chatapp.accounts import erasures
-from chatapp.accounts.erasing import erase
 from chatapp.chat.bulk_actions import KEPT_BY_HOLD
+from chatapp.erasure import register
+from chatapp.erasure.people import erase
 from chatapp.models import AuditEvent, Conversation, LegalHold, Upstream, User, audit
 from chatapp.models.policies.legal_holds import UNDER_HOLD
-from tests.accounts.test_erasing import write
 from tests.conftest import confirm_password, signed_in
+from tests.erasure.test_people import write
 from tests.support.page import parse
 
 pytestmark = pytest.mark.django_db
@@ -157,24 +157,24 @@ def test_an_erasure_report_is_shown_and_logged(
 
 
 def test_the_erasures_file_has_the_persons_number_but_no_name(alice: User, olive: User) -> None:
-    count_before = len(erasures.read(erasures.file()))
+    count_before = len(register.read(register.file()))
     joined = alice.date_joined
     pk = alice.pk
     erase([alice], olive)
-    [line] = erasures.read(erasures.file())[count_before:]
+    [line] = register.read(register.file())[count_before:]
     assert (line.person, line.joined) == (pk, joined)
-    assert "alice" not in erasures.file().read_text()
+    assert "alice" not in register.file().read_text()
 
 
 def test_a_torn_line_does_not_affect_others(alice: User, bob: User) -> None:
-    count_before = len(erasures.read(erasures.file()))
-    erasures.write(alice)
-    with erasures.file().open("ab") as file:
+    count_before = len(register.read(register.file()))
+    register.write(alice)
+    with register.file().open("ab") as file:
         file.write(b'{"at": "20')
-    erasures.write(bob)
-    people = [line.person for line in erasures.read(erasures.file())[count_before:]]
+    register.write(bob)
+    people = [line.person for line in register.read(register.file())[count_before:]]
     assert people == [alice.pk, bob.pk]
-    restored_people = erasures.find_restored_people(erasures.read(erasures.file()))
+    restored_people = register.find_restored_people(register.read(register.file()))
     assert {person.username for person in restored_people} == {"alice", "bob"}
 
 
@@ -184,7 +184,7 @@ def test_nobody_is_erased_if_the_erasures_file_cannot_be_written(
     def fail(_: object) -> None:
         raise PermissionError
 
-    monkeypatch.setattr(erasures, "write", fail)
+    monkeypatch.setattr(register, "write", fail)
     with pytest.raises(PermissionError):
         erase([alice], olive)
     assert User.objects.filter(pk=alice.pk).exists()

@@ -13,7 +13,7 @@ from django.contrib.sessions.models import Session
 from django.test import AsyncClient, Client
 from django.utils import timezone
 
-from chatapp.accounts.erasing import erase
+from chatapp.erasure.people import erase
 from chatapp.models import (
     Attachment,
     AuditDetail,

@@ -11,7 +11,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from chatapp.accounts.erasing import erase
+from chatapp.erasure.people import erase
 from chatapp.models import (
     AuditDetail,
     AuditEvent,

@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 import pytest
 from django.test import Client
 
-from chatapp.accounts.erasing import erase
+from chatapp.erasure.people import erase
 from chatapp.models import AuditEvent, Conversation, ReviewSample, ReviewView, SampleMember, User
 from chatapp.models.review import saved_views
 from tests.conftest import signed_in

@@ -13,8 +13,9 @@ from typing import Self
 
 from django.db import connection, transaction
 
-from chatapp.accounts import erasures
-from chatapp.accounts.erasure_report import Report
+from chatapp.erasure import register
+from chatapp.erasure.handing_over import hand_over
+from chatapp.erasure.report import Report
 from chatapp.models import (
     Attachment,
     Conversation,
@@ -30,7 +31,6 @@ from chatapp.models import (
 )
 from chatapp.models.conversations.turns.exports import delete_lost_exports
 from chatapp.models.files.abandoned import delete_lost_parts
-from chatapp.models.library.handing_over import hand_over
 from chatapp.models.policies.legal_holds import refuse_held
 from chatapp.models.review.saved_views import forget_name
 from chatapp.realtime.journal import complete_lost_replies
@@ -142,7 +142,7 @@ def _forget(person: User, by: User | None, report: Report, is_known: bool) -> se
     person.usage.update(user=None)
     report.conversations |= set(person.conversations.values_list("pk", flat=True))
     if not is_known:
-        erasures.write(person)
+        register.write(person)
     files = _load_file_keys(person)
     report.handed_over = hand_over(person, by)
     report.rows += Counter(person.delete()[1])

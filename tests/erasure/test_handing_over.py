@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatapp.accounts.erasing import erase, erase_again
+from chatapp.erasure.people import erase, erase_again
 from chatapp.models import AuditEvent, PromptVersion, SavedPrompt, User
 from chatapp.models.library.sharing import Level
 

@@ -20,8 +20,8 @@ from django.core import serializers
 from django.db import connection, transaction
 from django.test import Client
 
-from chatapp.accounts.erasing import LastAdministrator, erase
 from chatapp.close_codes import CloseCode
+from chatapp.erasure.people import LastAdministrator, erase
 from chatapp.models import (
     Attachment,
     AuditEvent,

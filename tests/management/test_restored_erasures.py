@@ -62,7 +62,7 @@ for _ in reindex():
 ERASE = f"""
 import django
 django.setup()
-from chatapp.accounts.erasing import erase
+from chatapp.erasure.people import erase
 from chatapp.models import User
 [report] = erase([User.objects.get(username="carol-{CANARY}")])
 print(report.left, report.disposal_notice.split()[0])

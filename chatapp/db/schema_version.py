@@ -15,6 +15,7 @@ RELEASES = {
     "0.3.0": "0007_usage_and_clock",
     "0.4.0": "0042_stored_bytes",
     "0.5.0": "0044_saved_filters",
+    "0.6.0": "0080_fees_and_concessions",
 }
 
 

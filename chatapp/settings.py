@@ -105,7 +105,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "chatapp.server.probes.middleware.ProbesMiddleware",
-    "chatapp.server.middleware.api_errors.ApiErrorsMiddleware",
+    "chatapp.api.middleware.ApiErrorsMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "chatapp.server.middleware.database_away.DatabaseAwayMiddleware",

@@ -16,13 +16,14 @@ from chatapp.api.bodies import ChatRequest
 from chatapp.api.chunks import WHOLE, Writer, format_message
 from chatapp.api.files import has_files, read_files
 from chatapp.api.models import find_model
-from chatapp.api.responses import DATABASE_AWAY, OUR_MISTAKE, ApiError, LoopResponse, Send
+from chatapp.api.responses import DATABASE_AWAY, OUR_MISTAKE, ApiError, ApiResponse
 from chatapp.catalogue import takes_images
 from chatapp.models import AccessToken, ModelChoice, Refused, Upstream
 from chatapp.models.refusals import OverLimit
 from chatapp.realtime.completions import Completion, CompletionRequest, NotPermitted
 from chatapp.realtime.completions.completions import Restarting, TooMany
 from chatapp.realtime.worker import worker
+from chatapp.server_interface import Send
 from chatapp.upstream.wire.errors.upstream_error import ErrorKind, UpstreamError
 from chatapp.upstream.wire.events import Event
 from chatapp.upstream.wire.reply import Ending
@@ -55,7 +56,7 @@ STATUSES = {
 CODES = {404: "model_not_found", 429: "rate_limit_exceeded"}
 
 
-class CompletionResponse(LoopResponse):
+class CompletionResponse(ApiResponse):
     """The answer of a model, sent as it arrives or at once."""
 
     def __init__(self, token: AccessToken, chat_request: ChatRequest) -> None:

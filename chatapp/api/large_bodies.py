@@ -6,8 +6,6 @@ On the event loop.
 """
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from channels.db import database_sync_to_async
 from django.conf import settings
@@ -16,13 +14,12 @@ from django.db import InterfaceError, OperationalError
 from chatapp.api.authentication import RETRY_AFTER, check_token, secret_in
 from chatapp.api.responses import DATABASE_AWAY, TOO_FAST, ApiError
 from chatapp.models.accounts.access_tokens import Scope
+from chatapp.server_interface import LargeBody, Refuse
 
 PATH = b"/api/v1/chat/completions"
 BODIES_AT_ONCE = 4  # of the largest size, in this process; a person may send one
 MAX_UNCHECKED_BODIES = 64  # bodies whose token is being checked, which takes milliseconds
 CHARACTER_BYTES = 6  # of a character as JSON may escape it
-
-Refuse = Callable[[ApiError], None]
 
 
 def max_text_bytes() -> int:
@@ -36,31 +33,16 @@ def max_bytes() -> int:
     return -(-settings.CHATAPP_FILE_BYTES // 3) * 4 + max_text_bytes()
 
 
-@dataclass(eq=False)
-class LargeBody:
-    """A body that was admitted."""
-
-    size: int  # bytes
-    sender: int | None = None  # the person, once the token was checked
-    check: "asyncio.Task[None]" = field(init=False)
-
-
 class LargeBodies:
-    """The large bodies of a process."""
+    """The large bodies of a process, as `chatapp.server_interface.LargeBodies` describes them."""
 
     def __init__(self) -> None:
         self._open: set[LargeBody] = set()
 
     def limit(self, path: bytes) -> int:
-        """Return the most bytes that an admitted body may have; 0 if none is admitted there."""
         return max_bytes() if path.partition(b"?")[0].endswith(PATH) else 0
 
     def begin(self, size: int, authorization: str, refuse: Refuse) -> LargeBody:
-        """Admit a body of this size, and `end` it later. Raises `ApiError`.
-
-        `refuse` is called if the token turns out to be wrong. The request must not be answered
-        before `check` of the returned body is done.
-        """
         secret = secret_in(authorization)
         if sum(other.sender is None for other in self._open) >= MAX_UNCHECKED_BODIES:
             raise _too_many()

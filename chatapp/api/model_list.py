@@ -1,10 +1,11 @@
 """Writes the responses to `GET /models` and `GET /models/NAME`."""
 
 from chatapp.api.models import find_model, name_models, open_offers
-from chatapp.api.responses import ApiError, LoopResponse, Send
+from chatapp.api.responses import ApiError, ApiResponse
+from chatapp.server_interface import Send
 
 
-class ModelsResponse(LoopResponse):
+class ModelsResponse(ApiResponse):
     """The models that a person may use."""
 
     def __init__(self, person: int) -> None:
@@ -18,7 +19,7 @@ class ModelsResponse(LoopResponse):
         )
 
 
-class ModelResponse(LoopResponse):
+class ModelResponse(ApiResponse):
     """One of these models, by either of its names."""
 
     def __init__(self, person: int, name: str) -> None:

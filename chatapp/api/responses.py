@@ -1,15 +1,12 @@
 """Responses of the API: errors as OpenAI words them, and responses written on the event loop."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 import msgspec
 from django.http import HttpResponse
 
-Send = Callable[[dict[str, Any]], Awaitable[None]]
+from chatapp.server_interface import LoopResponse, RequestRefused, Send
 
-BODY_FILE = "chatapp.body_file"  # the ASGI extension: the file in which a large body was spooled
 DATABASE_AWAY = "The database is not responding. Send the request again in a moment."
 
 TYPES = {429: "rate_limit_error"}  # by status; other errors are the client's or the server's
@@ -40,8 +37,10 @@ CODES = {
 }
 
 
-class ApiError(Exception):
+class ApiError(RequestRefused):
     """An error to be sent; the message is a sentence for the author of the script."""
+
+    content_type = "application/json"
 
     def __init__(
         self,
@@ -85,32 +84,22 @@ def plain_error(status: int, sentence: str) -> ApiError:
     return ApiError(status, sentence, CODES.get(status))
 
 
+def find_server_error(uri: bytes, status: int, sentence: str) -> ApiError | None:
+    """Return the error that the server itself answers, if a request is for the API."""
+    return plain_error(status, sentence) if API_PATH.encode() in uri else None
+
+
 def error_response(error: ApiError) -> HttpResponse:
     return HttpResponse(
         error.content,
         status=error.status,
-        content_type="application/json",
+        content_type=error.content_type,
         headers=error.headers,
     )
 
 
-class LoopResponse(HttpResponse, ABC):
-    """A response that is written on the event loop, where models are asked.
-
-    `chatapp.server.pages` calls `write_to`, and cancels it when the client has left.
-    """
-
-    @abstractmethod
-    async def write_to(self, send: Send) -> None:
-        """Send the whole response."""
-
-    async def start(self, send: Send) -> None:
-        """Send the status and the headers."""
-        headers = [
-            (name.lower().encode("latin-1"), value.encode("latin-1"))
-            for name, value in self.headers.items()
-        ]
-        await send({"type": "http.response.start", "status": self.status_code, "headers": headers})
+class ApiResponse(LoopResponse):
+    """A response that is written on the event loop, where models are asked."""
 
     async def send_json(self, send: Send, body: Mapping[str, object]) -> None:
         """Send the whole response, with this body."""

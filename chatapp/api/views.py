@@ -17,12 +17,16 @@ from chatapp.api.completions import RETRY_AFTER, CompletionResponse
 from chatapp.api.data_urls import Body
 from chatapp.api.large_bodies import max_bytes
 from chatapp.api.model_list import ModelResponse, ModelsResponse
-from chatapp.api.responses import BODY_FILE, DATABASE_AWAY, NOT_FOUND, ApiError, error_response
+from chatapp.api.responses import DATABASE_AWAY, NOT_FOUND, ApiError, error_response
 from chatapp.models.accounts.access_tokens import Scope
+from chatapp.server_interface import BODY_FILE, ViewThreads, run_in
 
 logger = logging.getLogger(__name__)
 
 View = Callable[..., HttpResponse]
+
+# Scripts may send many requests at once; pages must not wait behind them.
+SCRIPT_THREADS = ViewThreads("api", 2, are_for_tokens=True)
 
 TOO_LARGE = "The request is larger than the {:,} bytes allowed here."
 JSON = "application/json"
@@ -36,6 +40,7 @@ def with_json_errors(method: str) -> Callable[[View], View]:
     """
 
     def decorator(view: View) -> View:
+        @run_in(SCRIPT_THREADS)
         @csrf_exempt
         @never_cache
         @wraps(view)

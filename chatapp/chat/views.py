@@ -43,6 +43,7 @@ from chatapp.parameters.controls import Controls
 from chatapp.parameters.table import EFFORT_NAMES
 from chatapp.realtime.worker import worker
 from chatapp.rendering import fragments
+from chatapp.server_interface import UPSTREAM_THREADS, run_in
 
 logger = logging.getLogger(__name__)
 
@@ -265,6 +266,7 @@ async def _load_on_event_loop(
     return offers, await thread_views.live_in(conversation.pk) if conversation else []
 
 
+@run_in(UPSTREAM_THREADS)
 @require_GET
 @never_cache
 @login_required

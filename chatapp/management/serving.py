@@ -19,6 +19,7 @@ from django.db import connection
 from chatapp import metrics
 from chatapp.accounts.setup_link import setup_link
 from chatapp.api.large_bodies import LargeBodies
+from chatapp.api.responses import find_server_error
 from chatapp.db.locks import only_one_process
 from chatapp.files import drawn_pages, reading
 from chatapp.management import stored_secrets
@@ -68,6 +69,7 @@ class Serving:
             sockets,
             body_limit=self._body_limit,
             large_bodies=LargeBodies(),
+            find_error=find_server_error,
             ready=self._ready,
         )
         self._server.run()

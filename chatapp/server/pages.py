@@ -19,24 +19,15 @@ from django.http import parse_cookie
 from django.http.response import HttpResponseBase
 from django.urls import Resolver404, resolve, set_script_prefix
 
-from chatapp.api.responses import BODY_FILE, LoopResponse
 from chatapp.concurrency.turns import served_person
 from chatapp.server.thread_pools import BoundedThreadPool
+from chatapp.server_interface import BODY_FILE, LoopResponse, ViewThreads, get_threads
 from chatapp.sessions.session_people import find_person
 
 # Two at once, so that one runs while the other waits for the event loop or the database. All
 # threads, with those of the sockets, must not exceed the size of PostgreSQL's connection pool.
 PAGES_AT_ONCE, PAGE_THREADS = 2, 4
 PAGES_EACH = 2  # of one person
-# The names of views that have threads of their own.
-# Probes ask about the process, so they must not wait behind pages.
-PROBES, PROBE_THREADS = ("healthz", "readyz", "metrics"), 4
-# These wait for upstreams that list models slowly; other pages must not wait behind them.
-WAITING, WAITING_THREADS = ("models", "upstreams", "upstream-offer", "test-upstream"), 2
-# This queries a tool server for up to a minute.
-INQUIRIES, INQUIRY_THREADS = ("tools-of-server",), 2
-# Scripts may send many requests at once; pages must not wait behind them.
-API, API_THREADS = ("api-models", "api-chat-completions"), 2
 
 
 class Pages(ASGIHandler):
@@ -47,16 +38,7 @@ class Pages(ASGIHandler):
         # are called as Django's own handler calls them; see `tests/test_private_parts.py`.
         self.load_middleware(is_async=False)
         self._pages = BoundedThreadPool(PAGE_THREADS, PAGES_AT_ONCE, "page", PAGES_EACH)
-        probes = BoundedThreadPool(PROBE_THREADS, 1, "probe")
-        waiting = BoundedThreadPool(WAITING_THREADS, 1, "waiting")
-        inquiries = BoundedThreadPool(INQUIRY_THREADS, INQUIRY_THREADS, "inquiry")
-        self._scripts = BoundedThreadPool(API_THREADS, 1, "api")
-        self._own_pools = {
-            **dict.fromkeys(PROBES, probes),
-            **dict.fromkeys(WAITING, waiting),
-            **dict.fromkeys(INQUIRIES, inquiries),
-            **dict.fromkeys(API, self._scripts),
-        }
+        self._own_pools: dict[ViewThreads, BoundedThreadPool] = {}  # of the views that have them
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         try:
@@ -76,8 +58,10 @@ class Pages(ASGIHandler):
             raise outcome
 
     async def _answer(self, scope: Any, body: IO[bytes], send: Any) -> None:
-        pool = self._find_pool(scope["path"])
-        who = _find_token(scope) if pool is self._scripts else _find_person_or_address(scope)
+        threads = _find_threads(scope["path"])
+        pool = self._get_pool(threads) if threads else self._pages
+        is_for_tokens = threads and threads.are_for_tokens
+        who = _find_token(scope) if is_for_tokens else _find_person_or_address(scope)
         served_person.set(who)
         response = await pool.run(partial(self._response, scope, body), who)
         if isinstance(response, LoopResponse):
@@ -87,11 +71,11 @@ class Pages(ASGIHandler):
         if response.streaming:
             await pool.run(response.close, who)
 
-    def _find_pool(self, path: str) -> BoundedThreadPool:
-        try:
-            return self._own_pools.get(resolve(path).view_name, self._pages)
-        except Resolver404:
-            return self._pages
+    def _get_pool(self, threads: ViewThreads) -> BoundedThreadPool:
+        if threads not in self._own_pools:
+            pool = BoundedThreadPool(threads.count, threads.at_once, threads.name)
+            self._own_pools[threads] = pool
+        return self._own_pools[threads]
 
     def _response(self, scope: Any, body: IO[bytes]) -> HttpResponseBase:
         """Return the response. Blocks until it is complete, except for a stream."""
@@ -104,6 +88,14 @@ class Pages(ASGIHandler):
             if not response.streaming:
                 response.close()
             return response
+
+
+def _find_threads(path: str) -> ViewThreads | None:
+    """Return the threads of the view at this path, if it has its own."""
+    try:
+        return get_threads(resolve(path).func)
+    except Resolver404:
+        return None
 
 
 def _find_token(scope: Any) -> Hashable:

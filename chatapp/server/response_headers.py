@@ -43,8 +43,7 @@ SWITCHED_OFF = (
     "xr-spatial-tracking",
 )
 POLICY = ", ".join(["clipboard-write=(self)", *(f"{name}=()" for name in SWITCHED_OFF)])
-PLAIN = (b"content-type", b"text/plain; charset=utf-8")
-JSON = (b"content-type", b"application/json")
+PLAIN = "text/plain; charset=utf-8"
 NO_STORE = (b"cache-control", b"no-store")
 
 Headers = Iterable[tuple[bytes, bytes]]
@@ -65,9 +64,10 @@ def build_common_headers() -> dict[bytes, bytes]:
     return {name.encode(): value.encode() for name, value in texts.items()}
 
 
-def refusal_headers(kind: tuple[bytes, bytes] = PLAIN) -> list[tuple[bytes, bytes]]:
-    """Return the headers of a response by the server itself, plain text unless `kind` differs."""
-    return [kind, NO_STORE, *build_common_headers().items()]
+def refusal_headers(content_type: str = PLAIN) -> list[tuple[bytes, bytes]]:
+    """Return the headers of a response by the server itself."""
+    content_header = (b"content-type", content_type.encode())
+    return [content_header, NO_STORE, *build_common_headers().items()]
 
 
 class ResponseHeaders:

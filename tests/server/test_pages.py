@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,11 +11,15 @@ from asgiref.sync import SyncToAsync
 from asgiref.testing import ApplicationCommunicator
 from django.core.signals import request_finished, request_started
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
-from django.urls import get_resolver, path
+from django.urls import path, resolve
 
+from chatapp.api.views import SCRIPT_THREADS
 from chatapp.server import pages
 from chatapp.server.pages import Pages
+from chatapp.server.probes.views import PROBE_THREADS
+from chatapp.server_interface import UPSTREAM_THREADS, ViewThreads, get_threads, run_in
 from chatapp.sessions.session_people import remember_person
+from chatapp.staff.tool_servers.views import TOOL_SERVER_THREADS
 
 Headers = Sequence[tuple[bytes, bytes]]
 
@@ -48,11 +53,11 @@ def echo(request: HttpRequest) -> HttpResponse:
 urlpatterns = [
     path("thread", thread),
     path("waits", waits),
-    path("models/", waits, name="models"),
-    path("tools/", waits, name="tools-of-server"),
+    path("models/", run_in(UPSTREAM_THREADS)(partial(waits))),
+    path("tools/", run_in(TOOL_SERVER_THREADS)(partial(waits))),
     path("trickle", trickle),
     path("echo", echo),
-    path("healthz", thread, name="healthz"),
+    path("probe", run_in(ViewThreads("probe", 1))(partial(thread))),
 ]
 
 
@@ -116,7 +121,7 @@ async def test_slow_pages_do_not_block_probes(application: Pages) -> None:
     for _ in range(pages.PAGE_THREADS):
         await asyncio.to_thread(entered.acquire)
     async with asyncio.timeout(20):
-        assert (await answer(application, "/healthz"))[0] == 200
+        assert (await answer(application, "/probe"))[0] == 200
     held.set()
     assert {body for _, body in await asyncio.gather(*waiting)} == {b"done"}
 
@@ -158,7 +163,7 @@ async def test_slow_pages_of_one_person_do_not_block_others(
 async def test_slow_model_lists_do_not_block_pages(application: Pages) -> None:
     waiting = [
         asyncio.create_task(answer(application, "/models/"))
-        for _ in range(2 * pages.WAITING_THREADS)
+        for _ in range(2 * UPSTREAM_THREADS.count)
     ]
     await asyncio.to_thread(entered.acquire)
     async with asyncio.timeout(20):
@@ -172,9 +177,9 @@ async def test_slow_inquiries_do_not_block_pages(
 ) -> None:
     asking = [
         asyncio.create_task(answer(application, "/tools/"))
-        for _ in range(2 * max(pages.PAGE_THREADS, pages.INQUIRY_THREADS))
+        for _ in range(2 * max(pages.PAGE_THREADS, TOOL_SERVER_THREADS.count))
     ]
-    for _ in range(pages.INQUIRY_THREADS):
+    for _ in range(TOOL_SERVER_THREADS.count):
         await asyncio.to_thread(entered.acquire)
     models = asyncio.create_task(answer(application, "/models/"))
     await asyncio.to_thread(entered.acquire)
@@ -184,8 +189,27 @@ async def test_slow_inquiries_do_not_block_pages(
     assert {body for _, body in await asyncio.gather(*asking, models)} == {b"done"}
 
 
-def test_the_views_with_threads_of_their_own_exist() -> None:
-    assert {*pages.PROBES, *pages.WAITING, *pages.INQUIRIES} <= set(get_resolver().reverse_dict)
+@pytest.mark.parametrize(
+    ("address", "threads"),
+    [
+        ("/healthz", PROBE_THREADS),
+        ("/readyz", PROBE_THREADS),
+        ("/metrics", PROBE_THREADS),
+        ("/models/", UPSTREAM_THREADS),
+        ("/settings/models/", UPSTREAM_THREADS),
+        ("/settings/models/1/", UPSTREAM_THREADS),
+        ("/settings/models/1/test/", UPSTREAM_THREADS),
+        ("/settings/tools/1/tools/", TOOL_SERVER_THREADS),
+        ("/api/v1/models", SCRIPT_THREADS),
+        ("/api/v1/models/some/name", SCRIPT_THREADS),
+        ("/api/v1/chat/completions", SCRIPT_THREADS),
+        ("/", None),
+    ],
+)
+def test_views_that_may_keep_others_waiting_have_threads_of_their_own(
+    address: str, threads: ViewThreads | None
+) -> None:
+    assert get_threads(resolve(address).func) == threads
 
 
 async def test_a_client_that_left_before_its_turn_gets_no_response(application: Pages) -> None:

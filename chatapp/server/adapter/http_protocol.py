@@ -22,18 +22,15 @@ from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from io import BytesIO
 from tempfile import TemporaryFile
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from daphne.http_protocol import HTTPFactory, WebRequest
 from django.conf import settings
 from twisted.web.http import HTTPChannel
 from twisted.web.http import HTTPFactory as TwistedFactory
 
-from chatapp.api.responses import API_PATH, ApiError, plain_error
-from chatapp.server.response_headers import JSON, PLAIN, refusal_headers
-
-if TYPE_CHECKING:
-    from chatapp.api.large_bodies import LargeBodies, LargeBody
+from chatapp.server.response_headers import refusal_headers
+from chatapp.server_interface import FindError, LargeBodies, LargeBody, RequestRefused
 
 logger = logging.getLogger(__name__)
 
@@ -71,7 +68,7 @@ class BoundedChannel(_HTTPChannel):  # type: ignore[misc]
     abortTimeout = LINGER_SECONDS
 
     body_limit = 0  # of the request whose head was read last or is being read
-    large_body: "LargeBody | None" = None  # of that request, if it is larger than anybody's may be
+    large_body: LargeBody | None = None  # of that request, if it is larger than anybody's may be
     is_refused = False
     _dropped_bytes = 0  # since the refusal
     _is_idle = False  # waiting for the next request
@@ -161,7 +158,7 @@ class BoundedChannel(_HTTPChannel):  # type: ignore[misc]
         try:
             sent = authorization.decode("latin-1")
             self.large_body = large_bodies.begin(length, sent, self._refuse_with)
-        except ApiError as error:
+        except RequestRefused as error:
             self._refuse_with(error)
 
     # The body
@@ -250,14 +247,15 @@ class BoundedChannel(_HTTPChannel):  # type: ignore[misc]
     def _respondToBadRequestAndDisconnect(self) -> None:
         self.refuse(400, "This server can't understand the request.")
 
-    def _refuse_with(self, error: ApiError) -> None:
-        headers = [(name.encode(), value.encode()) for name, value in error.headers.items()]
-        self._refuse(error.status, error.content, [*refusal_headers(JSON), *headers])
-
     def refuse(self, status: int, sentence: str) -> None:
         """Respond with `sentence`, close the connection and drop what else arrives."""
-        kind, body = build_error_content(self._path, status, sentence, f"{sentence}\n")
-        self._refuse(status, body, refusal_headers(kind))
+        if error := self.factory.find_error(self._path, status, sentence):
+            self._refuse_with(error)
+        else:
+            self._refuse(status, f"{sentence}\n".encode(), refusal_headers())
+
+    def _refuse_with(self, error: RequestRefused) -> None:
+        self._refuse(error.status, error.content, build_error_headers(error))
 
     def _refuse(self, status: int, body: bytes, headers: Headers) -> None:
         """Send a response and read no more.
@@ -286,13 +284,9 @@ class BoundedChannel(_HTTPChannel):  # type: ignore[misc]
         self.setTimeout(LINGER_SECONDS)
 
 
-def build_error_content(
-    path: bytes, status: int, sentence: str, plain: str
-) -> tuple[tuple[bytes, bytes], bytes]:
-    """Return the content type and the body of an error by the server itself."""
-    if API_PATH.encode() in path:  # clients of the API read JSON
-        return JSON, plain_error(status, sentence).content
-    return PLAIN, plain.encode()
+def build_error_headers(error: RequestRefused) -> Headers:
+    headers = [(name.encode(), value.encode()) for name, value in error.headers.items()]
+    return [*refusal_headers(error.content_type), *headers]
 
 
 class BoundedRequest(WebRequest):  # type: ignore[misc]
@@ -305,6 +299,7 @@ class BoundedRequest(WebRequest):  # type: ignore[misc]
     def __init__(self, *args: Any, **options: Any) -> None:
         # Otherwise Twisted would parse forms too, in the event loop.
         super().__init__(*args, **options, parsePOSTFormSubmission=False)
+        self._find_error: FindError = self.channel.factory.find_error
 
     @property
     def is_written(self) -> bool:
@@ -365,9 +360,12 @@ class BoundedRequest(WebRequest):  # type: ignore[misc]
         if self._response_started:
             self.loseConnection()  # so that a partial response isn't taken for a whole one
             return
-        text = f"{status} {status_text.decode('ascii')}: {body}\n"
-        kind, content = build_error_content(self.uri or b"", status, body, text)
-        headers = [*refusal_headers(kind), (b"content-length", b"%d" % len(content))]
+        if error := self._find_error(self.uri or b"", status, body):
+            content, headers = error.content, build_error_headers(error)
+        else:
+            text = f"{status} {status_text.decode('ascii')}: {body}\n"
+            content, headers = text.encode(), refusal_headers()
+        headers = [*headers, (b"content-length", b"%d" % len(content))]
         self.handle_reply({"type": "http.response.start", "status": status, "headers": headers})
         self.handle_reply({"type": "http.response.body", "body": content})
 
@@ -375,16 +373,22 @@ class BoundedRequest(WebRequest):  # type: ignore[misc]
 class BoundedFactory(HTTPFactory):  # type: ignore[misc]
     """A replacement for Daphne's `HTTPFactory` that limits bodies.
 
-    A body can have `body_limit` bytes, or more if it is admitted to `large_bodies`.
+    A body can have `body_limit` bytes, or more if it is admitted to `large_bodies`. Errors are
+    plain text, unless `find_error` has another format for them.
     """
 
     protocol = BoundedChannel
 
     def __init__(
-        self, server: Any, body_limit: BodyLimit, large_bodies: "LargeBodies | None" = None
+        self,
+        server: Any,
+        body_limit: BodyLimit,
+        large_bodies: LargeBodies | None = None,
+        find_error: FindError = lambda *_: None,
     ) -> None:
         super().__init__(server)
         self.body_limit, self.large_bodies = body_limit, large_bodies
+        self.find_error = find_error
         self.timeOut = HEAD_SECONDS
 
     def buildProtocol(self, addr: Any) -> Any:

@@ -13,12 +13,11 @@ from daphne.ws_protocol import WebSocketFactory
 from twisted.internet import endpoints, reactor
 from twisted.logger import globalLogBeginner
 
-from chatapp.api.large_bodies import LargeBodies
-from chatapp.api.responses import BODY_FILE
 from chatapp.realtime.viewers import WRITE
 from chatapp.server import adapter
 from chatapp.server.adapter.http_protocol import BodyLimit, BoundedFactory, BoundedRequest
 from chatapp.server.adapter.socket_protocol import MAX_INCOMING, SocketProtocol
+from chatapp.server_interface import BODY_FILE, FindError, LargeBodies
 
 # Twisted's type hints describe neither.
 _reactor: Any = reactor
@@ -34,6 +33,7 @@ class AdaptedServer(Server):  # type: ignore[misc]
         sockets: Sequence[socket.socket],
         body_limit: BodyLimit,
         large_bodies: LargeBodies,
+        find_error: FindError,
         ready: Callable[[], None],
     ) -> None:
         super().__init__(
@@ -43,7 +43,7 @@ class AdaptedServer(Server):  # type: ignore[misc]
             ping_interval=adapter.PING_SECONDS,
             ping_timeout=adapter.PONG_SECONDS,
         )
-        self._body_limit, self._large_bodies = body_limit, large_bodies
+        self.http_factory = BoundedFactory(self, body_limit, large_bodies, find_error)
         self._ready = ready
 
     def run(self) -> None:
@@ -52,7 +52,6 @@ class AdaptedServer(Server):  # type: ignore[misc]
         Does what Daphne's own method does, which can use neither other factories nor open sockets.
         """
         self.connections: dict[Any, dict[str, Any]] = {}
-        self.http_factory = BoundedFactory(self, self._body_limit, self._large_bodies)
         self.ws_factory = WebSocketFactory(self, server="chatapp")
         self.ws_factory.protocol = SocketProtocol
         self.ws_factory.setProtocolOptions(

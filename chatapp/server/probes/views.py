@@ -10,13 +10,19 @@ from prometheus_client.exposition import choose_encoder
 
 from chatapp.metrics import database_up, layer_up
 from chatapp.server.probes import readiness
+from chatapp.server_interface import ViewThreads, run_in
+
+# Probes ask about the process, so they must not wait behind pages.
+PROBE_THREADS = ViewThreads("probe", 4)
 
 
+@run_in(PROBE_THREADS)
 @require_GET
 def healthz(request: HttpRequest) -> HttpResponse:
     return HttpResponse("ok", content_type="text/plain")
 
 
+@run_in(PROBE_THREADS)
 @require_GET
 @never_cache
 async def readyz(request: HttpRequest) -> HttpResponse:
@@ -26,6 +32,7 @@ async def readyz(request: HttpRequest) -> HttpResponse:
     return JsonResponse(parts, status=200 if is_ready else 503)
 
 
+@run_in(PROBE_THREADS)
 @require_GET
 @never_cache
 async def metrics(request: HttpRequest) -> HttpResponse:

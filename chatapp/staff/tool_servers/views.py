@@ -15,9 +15,13 @@ from chatapp.accounts.confirmation import ask_to_confirm, is_confirmed
 from chatapp.accounts.staff import administrators_only, confirmed_only
 from chatapp.db.retry import retry_on_integrity_error
 from chatapp.models import AccessRule, ToolServer
+from chatapp.server_interface import ViewThreads, run_in
 from chatapp.staff.people.log import record
 from chatapp.staff.tool_servers.forms import ServerForm
 from chatapp.upstream.wire.requests.estimates import cost_of_tools
+
+# Querying a tool server takes up to a minute.
+TOOL_SERVER_THREADS = ViewThreads("tool-server", 2, at_once=2)
 
 
 @require_GET
@@ -49,6 +53,7 @@ def tool_server(request: HttpRequest, pk: int | None = None) -> HttpResponse:
     return redirect("tool-server", server.pk)
 
 
+@run_in(TOOL_SERVER_THREADS)
 @require_POST
 @administrators_only
 def offered_tools(request: HttpRequest, pk: int) -> HttpResponse:

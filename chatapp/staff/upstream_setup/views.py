@@ -34,6 +34,7 @@ from chatapp.models import (
     load_model_access,
 )
 from chatapp.realtime.worker import worker
+from chatapp.server_interface import UPSTREAM_THREADS, run_in
 from chatapp.staff.people.log import record
 from chatapp.staff.secret_forms import describe_secret
 from chatapp.staff.upstream_setup.concessions import list_lessons
@@ -47,6 +48,7 @@ from chatapp.staff.upstream_setup.titling import propose_model, write_titles_wit
 from chatapp.upstream.check import model_for_chat
 
 
+@run_in(UPSTREAM_THREADS)
 @require_GET
 @administrators_only
 def upstreams(request: HttpRequest) -> HttpResponse:
@@ -94,6 +96,7 @@ def address(request: HttpRequest, pk: int | None = None) -> HttpResponse:
     return render(request, "upstream_setup/address.html", {"form": form, "upstream": upstream})
 
 
+@run_in(UPSTREAM_THREADS)
 @require_http_methods(["GET", "POST"])
 @administrators_only
 @confirmed_only
@@ -276,6 +279,7 @@ def _find_model_to_try(request: HttpRequest, upstream: Upstream) -> str:
     return model_for_chat([model_id for model_id in listed if rules.may_ask(upstream.pk, model_id)])
 
 
+@run_in(UPSTREAM_THREADS)
 @require_http_methods(["GET", "POST"])
 @administrators_only
 @confirmed_only

@@ -7,9 +7,8 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
 
-from chatapp.api.responses import API_PATH, SENTENCES, plain_error
+from chatapp.api.responses import API_PATH, SENTENCES, ApiError, plain_error
 
-JSON = "application/json"
 OTHER = "The server refused the request with status {}."
 
 
@@ -20,10 +19,10 @@ class ApiErrorsMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self._get_response(request)
         is_of_api = f"{request.path_info}/".startswith(API_PATH)
-        if is_of_api and response.status_code >= 400 and response.get("Content-Type") != JSON:
-            status = response.status_code
+        status = response.status_code
+        if is_of_api and status >= 400 and response.get("Content-Type") != ApiError.content_type:
             error = plain_error(status, SENTENCES.get(status) or OTHER.format(status))
             response.content = error.content
-            response.headers["Content-Type"] = JSON
+            response.headers["Content-Type"] = error.content_type
             response.headers["Content-Length"] = str(len(response.content))
         return response

@@ -55,6 +55,7 @@ check: $(VENV)/dev
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/python -m tests.support.lint_names
+	$(BIN)/python -m tests.support.lint_lengths
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/deptry . --extend-exclude bench

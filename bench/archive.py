@@ -11,10 +11,13 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from functools import cache
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 import django
+
+if TYPE_CHECKING:
+    from chatapp.models import Message
 
 VOCABULARY, KINDS = 30_000, 4000
 WORDS = (20, 100)  # per message
@@ -119,26 +122,32 @@ def _store_messages(
             entries.append(
                 Row(first_id(at) + 1, message.user, message.conversation, None, title_words)
             )
-        role = Message.Role.USER if message.number % 2 else Message.Role.ASSISTANT
-        pk = UUID(int=(1 << 100) + message.number)
-        messages.append(
-            Message(
-                id=pk,
-                conversation_id=message.conversation,
-                role=role,
-                content=kinds[message.kind],
-                ending="" if message.number % 2 else "complete",
-                created_at=at,
-                indexed_at=at,
-                sequence=message.number,
-            )
+        stored_message = _build_message(message, kinds[message.kind], at)
+        messages.append(stored_message)
+        whose = mark(PROMPT if stored_message.is_prompt else REPLY)
+        text_words = [whose, *_split_words(stored_message.content)]
+        entries.append(
+            Row(first_id(at), message.user, message.conversation, stored_message.pk, text_words)
         )
-        whose = mark(PROMPT if message.number % 2 else REPLY)
-        text_words = [whose, *_split_words(kinds[message.kind])]
-        entries.append(Row(first_id(at), message.user, message.conversation, pk, text_words))
     Conversation.objects.bulk_create(conversations.values())
     Message.objects.bulk_create(messages, 500)
     full_text.store(entries)
+
+
+def _build_message(message: GeneratedMessage, content: str, at: datetime) -> "Message":
+    from chatapp.models import Message
+
+    is_prompt = bool(message.number % 2)
+    return Message(
+        id=UUID(int=(1 << 100) + message.number),
+        conversation_id=message.conversation,
+        role=Message.Role.USER if is_prompt else Message.Role.ASSISTANT,
+        content=content,
+        ending="" if is_prompt else "complete",
+        created_at=at,
+        indexed_at=at,
+        sequence=message.number,
+    )
 
 
 @cache

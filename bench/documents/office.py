@@ -7,16 +7,21 @@ from .case import Case
 
 WORD, POWERPOINT = "Word", "PowerPoint"
 TEXT, SLIDES = "OpenDocument text", "OpenDocument presentation"
+SLIDE = "ppt/slides/slide1.xml"
 
 
 def cases() -> Iterator[Case]:
-    yield from _word()
+    yield from _word_notes()
+    yield from _word_paragraphs()
+    yield from _word_fields_and_tables()
     yield from _word_drawings()
-    yield from _powerpoint()
+    yield from _word_objects()
+    yield from _powerpoint_notes()
+    yield from _powerpoint_slides()
     yield from _opendocument()
 
 
-def _word() -> Iterator[Case]:
+def _word_notes() -> Iterator[Case]:
     notes = "word/footnotes.xml"
     reference = '<w:r><w:footnoteReference w:id="2"/></w:r>'
     note = f'<w:footnote w:id="2">{make.paragraph("Siehe Anlage B.")}</w:footnote>'
@@ -59,6 +64,9 @@ def _word() -> Iterator[Case]:
         ),
         "Confidential draft Body Acme Ltd",
     )
+
+
+def _word_paragraphs() -> Iterator[Case]:
     level = '<w:lvl w:ilvl="{}"><w:numFmt w:val="{}"/><w:lvlText w:val="{}"/></w:lvl>'
     levels = level.format(0, "decimal", "§ %1") + level.format(1, "lowerLetter", "(%2)")
     numbering = f'<w:abstractNum w:abstractNumId="0">{levels}</w:abstractNum>'
@@ -95,6 +103,9 @@ def _word() -> Iterator[Case]:
         ),
         "今日 きょう は晴れです",
     )
+
+
+def _word_fields_and_tables() -> Iterator[Case]:
     box = "<w:ffData><w:checkBox><w:checked/></w:checkBox></w:ffData>"
     field = f'<w:r><w:fldChar w:fldCharType="begin">{box}</w:fldChar></w:r>'
     field += '<w:r><w:fldChar w:fldCharType="end"/></w:r>'
@@ -149,6 +160,9 @@ def _word_drawings() -> Iterator[Case]:
         ),
         "Quote: q= frac a b",
     )
+
+
+def _word_objects() -> Iterator[Case]:
     yield Case(
         WORD,
         "charts",
@@ -185,8 +199,7 @@ def _chart() -> str:
     return make.element("c:chartSpace", f"<c:chart>{title}{plot}</c:chart>")
 
 
-def _powerpoint() -> Iterator[Case]:
-    slide = "ppt/slides/slide1.xml"
+def _powerpoint_notes() -> Iterator[Case]:
     notes = f"<p:cSld><p:spTree>{make.shape('Сказать спасибо', 'body')}</p:spTree></p:cSld>"
     yield Case(
         POWERPOINT,
@@ -194,7 +207,7 @@ def _powerpoint() -> Iterator[Case]:
         make.powerpoint(
             [make.slide(make.shape("Итоги года", "title"))],
             {"ppt/notesSlides/n1.xml": make.element("p:notes", notes)},
-            {slide: [("n", "notesSlide", "../notesSlides/n1.xml")]},
+            {SLIDE: [("n", "notesSlide", "../notesSlides/n1.xml")]},
         ),
         "Итоги года Notes: Сказать спасибо",
     )
@@ -210,11 +223,14 @@ def _powerpoint() -> Iterator[Case]:
                     "p:cmAuthorLst", '<p:cmAuthor id="3" name="Zoë"/>'
                 ),
             },
-            {slide: [("c", "comments", "../comments/c1.xml")]},
+            {SLIDE: [("c", "comments", "../comments/c1.xml")]},
             ("a", "commentAuthors", "commentAuthors.xml"),
         ),
         "Sales doubled Comment by Zoë Source?",
     )
+
+
+def _powerpoint_slides() -> Iterator[Case]:
     text = "<dgm:t><a:p><a:r><a:t>{}</a:t></a:r></a:p></dgm:t>"
     points = "".join(
         f'<dgm:pt modelId="{i}">{text.format(word)}</dgm:pt>'
@@ -228,7 +244,7 @@ def _powerpoint() -> Iterator[Case]:
         make.powerpoint(
             [make.slide(f"<p:graphicFrame>{graphic}</p:graphicFrame>")],
             {"ppt/diagrams/data1.xml": data},
-            {slide: [("d", "diagramData", "../diagrams/data1.xml")]},
+            {SLIDE: [("d", "diagramData", "../diagrams/data1.xml")]},
         ),
         "計画 実行 評価",
     )
@@ -239,7 +255,7 @@ def _powerpoint() -> Iterator[Case]:
         make.powerpoint(
             [make.slide(f"<p:graphicFrame>{chart}</p:graphicFrame>")],
             {"ppt/charts/chart1.xml": _chart()},
-            {slide: [("k", "chart", "../charts/chart1.xml")]},
+            {SLIDE: [("k", "chart", "../charts/chart1.xml")]},
         ),
         "Umsatz Süd 2025 12 2026 15",
     )

@@ -27,13 +27,20 @@ EXCEL, OPENDOCUMENT = "Excel", "OpenDocument spreadsheet"
 
 
 def cases() -> Iterator[Case]:
-    for name, content, words in _excel():
+    excel_files = (
+        *_excel_values(),
+        *_excel_formulas(),
+        *_excel_layout(),
+        *_excel_notes(),
+        *_excel_texts(),
+    )
+    for name, content, words in excel_files:
         yield Case(EXCEL, name, content, words)
-    for name, content, words in _opendocument():
+    for name, content, words in (*_opendocument_values(), *_opendocument_layout()):
         yield Case(OPENDOCUMENT, name, content, words)
 
 
-def _excel() -> Iterator[tuple[str, bytes, str]]:
+def _excel_values() -> Iterator[tuple[str, bytes, str]]:
     formats = ("dd/mm/yyyy", "yyyy-mm-dd hh:mm", "h:mm AM/PM", "[h]:mm")
     dates = (46082, 46083.38541666666, 0.6041666666666666, 1.253472222222222)
     cells = [cell(f"{'ABCD'[i]}1", value, style=i + 1) for i, value in enumerate(dates)]
@@ -72,6 +79,9 @@ def _excel() -> Iterator[tuple[str, bytes, str]]:
         excel(ExcelSheet(row(1, *cells))),
         "00042 1E5 45365 123456789012345678 0.3 TRUE",
     )
+
+
+def _excel_formulas() -> Iterator[tuple[str, bytes, str]]:
     shared = '<c r="C{}"><f t="shared" ref="C1:C2" si="0">{}</f></c>'
     rows = row(1, cell("A1", 20), cell("B1", formula="A1*2"), shared.format(1, "A1*$A$1"))
     rows += row(2, cell("A2", 30), cell("B2", 60, formula="A2*2"), shared.format(2, ""))
@@ -83,6 +93,9 @@ def _excel() -> Iterator[tuple[str, bytes, str]]:
     errors = ("#DIV/0!", "#N/A", "#NAME?", "#REF!")
     cells = [cell(f"{'ABCD'[i]}1", error, "e") for i, error in enumerate(errors)]
     yield "errors", excel(ExcelSheet(row(1, *cells))), " ".join(errors)
+
+
+def _excel_layout() -> Iterator[tuple[str, bytes, str]]:
     rows = row(1, text("A1", "商品"), text("B1", "利润"))
     rows += row(2, text("A2", "铅笔"), cell("B2", 3), attributes='hidden="1"')
     yield (
@@ -103,6 +116,15 @@ def _excel() -> Iterator[tuple[str, bytes, str]]:
         excel(ExcelSheet(rows, after=merged)),
         "2025 2025 Север I II Север 1 2 Север 3 4",
     )
+    rows = row(1, text("A1", "here"), text("C1", "near"))
+    yield (
+        "cells far apart",
+        excel(ExcelSheet(rows + row(1_048_576, text("XFD1048576", "there")))),
+        "here near there",
+    )
+
+
+def _excel_notes() -> Iterator[tuple[str, bytes, str]]:
     sheet = ExcelSheet(
         row(1, text("A1", "Betrag"), cell("B1", 7)), relationships={"comments": "../comments.xml"}
     )
@@ -124,12 +146,9 @@ def _excel() -> Iterator[tuple[str, bytes, str]]:
         excel(sheet, parts=parts),
         "월 먼저 읽으세요 지역별 매출",
     )
-    rows = row(1, text("A1", "here"), text("C1", "near"))
-    yield (
-        "cells far apart",
-        excel(ExcelSheet(rows + row(1_048_576, text("XFD1048576", "there")))),
-        "here near there",
-    )
+
+
+def _excel_texts() -> Iterator[tuple[str, bytes, str]]:
     strings = (
         f"<sst {NAMESPACES}><si><r><t>東京</t></r><r><t>支店</t></r><rPh><t>とうきょう</t></rPh>"
         "</si><si><t>one\ntwo|three</t></si></sst>"
@@ -157,7 +176,7 @@ def _excel() -> Iterator[tuple[str, bytes, str]]:
     )
 
 
-def _opendocument() -> Iterator[tuple[str, bytes, str]]:
+def _opendocument_values() -> Iterator[tuple[str, bytes, str]]:
     date = 'office:value-type="date" office:date-value="2026-03-02T09:15:00"'
     number = 'office:value-type="float" office:value="{}"'
     percentage = 'office:value-type="percentage" office:value="0.125"'
@@ -180,6 +199,9 @@ def _opendocument() -> Iterator[tuple[str, bytes, str]]:
         ods(ods_table(ods_row(ods_cell("5", number.format(5)), formula, error))),
         "5 SUM(A1:A2)*2 #DIV/0!",
     )
+
+
+def _opendocument_layout() -> Iterator[tuple[str, bytes, str]]:
     styles = (
         '<style:style style:name="gone" style:family="table"><style:table-properties'
         ' table:display="false"/></style:style>'

@@ -16,17 +16,12 @@ from chatapp.chat import branching, leaving_out, submission
 from chatapp.chat.fields import Fields
 from chatapp.chat.forms import (
     AlwaysAllowForm,
-    ChooseForm,
-    ContinueForm,
     DecisionForm,
     DeleteForm,
-    EditForm,
     EditSummaryForm,
     ForkForm,
     LeaveOutForm,
-    PromptForm,
     RestoreForm,
-    RetryForm,
     SendAgainForm,
     ShownThread,
     StepForm,
@@ -35,7 +30,9 @@ from chatapp.chat.forms import (
     SummariseForm,
     WatchForm,
 )
+from chatapp.chat.settings_forms import ChooseForm
 from chatapp.chat.thread_sync import ThreadSync
+from chatapp.chat.turn_forms import ContinueForm, EditForm, PromptForm, RetryForm
 from chatapp.models import Refused
 from chatapp.realtime.cluster import RemoteReply
 from chatapp.realtime.generation import Generation

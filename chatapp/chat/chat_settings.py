@@ -13,8 +13,8 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from chatapp.chat import thread_views
 from chatapp.chat.form_fields import ModelField, models_in
-from chatapp.chat.forms import DraftField, SettingsForm
 from chatapp.chat.queries import parse_number, parse_uuid
+from chatapp.chat.settings_forms import DraftField, SettingsForm
 from chatapp.chat.views import meter_figures
 from chatapp.models import (
     ChatSettings,
@@ -145,6 +145,14 @@ def _find_preset(user: User, preset_id: str) -> Preset | None:
     return preset
 
 
+def _list_presets(settings: ChatSettings, user: User) -> list[Preset]:
+    """Return the presets to choose from, with the one that is set, even if it is not open."""
+    presets = Preset.objects.list_choices(user)
+    if settings.preset and settings.preset not in presets:
+        presets.append(settings.preset)
+    return presets
+
+
 def _find_version(preset: Preset, number: int) -> PresetVersion:
     """Return the version that the panel showed, or the newest."""
     version: PresetVersion | None = preset.versions.filter(number=number).first()
@@ -230,14 +238,11 @@ def _panel(
         shown_model = None
     content = settings.for_model(shown_model)
     concerned = _find_upstreams([shown_model], request.user) if shown_model else chosen
-    presets = Preset.objects.list_choices(request.user)
-    if settings.preset and settings.preset not in presets:
-        presets.append(settings.preset)
     context: dict[str, object] = {
         "conversation": conversation,
         "settings": settings,
         "allowed_tools": _allowed_tools(settings),
-        "presets": presets,
+        "presets": _list_presets(settings, request.user),
         "may_change": settings.is_readable(request.user),
         "files": settings.preset_version.files if settings.preset_version else [],
         "models": names,
@@ -252,9 +257,12 @@ def _panel(
         "has_memory": bool(Memory.load_instructions(request.user.pk)),
     }
     if conversation and is_saved:
-        takes_memory, project = (
-            not conversation.is_temporary,
-            conversation.get_open_project(request.user),
-        )
-        context |= meter_figures(settings, request.user, project, takes_memory=takes_memory)
+        context |= _build_meter(conversation, settings, request.user)
     return render(request, "chat/_settings.html", context)
+
+
+def _build_meter(
+    conversation: Conversation, settings: ChatSettings, user: User
+) -> dict[str, object]:
+    project = conversation.get_open_project(user)
+    return meter_figures(settings, user, project, takes_memory=not conversation.is_temporary)

@@ -95,13 +95,9 @@ def chat_page(
         "told": get_messages(request) if "model" in request.GET else (),
         "prompt_id": uuid4(),
         "presets": [] if conversation or preset else Preset.list_for_new_chat(request.user),
-        "suggestions": []
-        if view and view.visible_messages
-        else _suggestions(offers, preset, project),
+        "suggestions": _suggestions(offers, preset, project, view),
         "first_steps": [] if conversation or project else first_steps(request.user, upstreams),
-        "presets_to_choose": Preset.objects.list_choices(request.user) if project else [],
-        "filed": sidebar.build_project_context(request, project) if project else None,
-        "about_project": _about(request.user, project, preset) if project else None,
+        **_project_page(request, project, preset),
         "limit_warning": warning(quota_usages(request.user)),
         **_draft(request.user, conversation),
         "used_tokens": _used_tokens(request.user, conversation, view),
@@ -188,6 +184,18 @@ def _find_preset(request: HttpRequest, project: Project | None) -> Preset | None
         Preset.objects.open_to(request.user).filter(pk=pk).first() if pk else None
     )
     return preset
+
+
+def _project_page(
+    request: HttpRequest, project: Project | None, preset: Preset | None
+) -> dict[str, object]:
+    """Return the context of what a project's page has besides a new chat."""
+    assert isinstance(request.user, User)
+    return {
+        "presets_to_choose": Preset.objects.list_choices(request.user) if project else [],
+        "filed": sidebar.build_project_context(request, project) if project else None,
+        "about_project": _about(request.user, project, preset) if project else None,
+    }
 
 
 def _about(user: User, project: Project, preset: Preset | None) -> dict[str, bool]:
@@ -342,10 +350,15 @@ def _list_preselected_models(
 
 
 def _suggestions(
-    offers: list[Offer], preset: Preset | None, project: Project | None
+    offers: list[Offer], preset: Preset | None, project: Project | None, view: ThreadPage | None
 ) -> Sequence[str]:
-    """Return the preset's suggestions. Without any, and outside projects, return the
-    administrator's, or the demo's if only the demo offers models."""
+    """Return the suggestions for a chat without messages.
+
+    They are the preset's. Without any, and outside projects, they are the administrator's, or the
+    demo's if only the demo offers models.
+    """
+    if view and view.visible_messages:
+        return ()
     if preset and preset.suggestions:
         return list(preset.suggestions)
     if project:

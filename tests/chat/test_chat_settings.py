@@ -7,7 +7,8 @@ import pytest
 from django.test import Client
 
 from chatapp.chat.form_fields import OUT_OF_DATE
-from chatapp.chat.forms import ChooseForm, PromptForm
+from chatapp.chat.settings_forms import ChooseForm
+from chatapp.chat.turn_forms import PromptForm
 from chatapp.models import (
     AccessRule,
     ChatNotFound,

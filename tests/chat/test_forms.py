@@ -10,16 +10,15 @@ from pytest_django import Settings
 from chatapp.chat.actions import ACTIONS
 from chatapp.chat.forms import (
     AlwaysAllowForm,
-    ChooseForm,
     Decision,
     DecisionForm,
-    PromptForm,
-    RetryForm,
     ShownThread,
     Stop,
     StopForm,
     WatchForm,
 )
+from chatapp.chat.settings_forms import ChooseForm
+from chatapp.chat.turn_forms import PromptForm, RetryForm
 from chatapp.models import ModelChoice, Prompt, Retry, ToolAllowance
 from tests.support.page import parse
 

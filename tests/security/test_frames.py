@@ -14,8 +14,8 @@ from django.template.loader import render_to_string
 from turbohtml import Element, Node, Text
 
 from chatapp.catalogue import Offer
-from chatapp.chat.forms import SettingsForm
 from chatapp.chat.requests import ShownRequest
+from chatapp.chat.settings_forms import SettingsForm
 from chatapp.chat.sidebar import LIST
 from chatapp.models import (
     Attachment,

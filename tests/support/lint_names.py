@@ -63,7 +63,7 @@ def _is_lone_participle(name: str) -> bool:
     return is_lone and looks_like_one and name not in VERBS | ADJECTIVES
 
 
-def _list_modules() -> list[Path]:
+def list_modules() -> list[Path]:
     tracked = subprocess.run(
         ["git", "ls-files", "*.py"], check=True, capture_output=True, text=True
     ).stdout.split()
@@ -73,7 +73,7 @@ def _list_modules() -> list[Path]:
 if __name__ == "__main__":
     problems = [
         f"{path}:{line}: {problem}"
-        for path in _list_modules()
+        for path in list_modules()
         for line, problem in describe_vague_names(path.read_text())
     ]
     if problems:

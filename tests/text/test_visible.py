@@ -7,7 +7,7 @@ from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
 from django.test import Client
 
-from chatapp.chat.forms import PromptForm
+from chatapp.chat.turn_forms import PromptForm
 from chatapp.models import (
     Conversation,
     Installation,

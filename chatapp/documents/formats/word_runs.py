@@ -62,11 +62,7 @@ class RunReader:
             case "br":
                 return PAGE_END if attribute(element, "type") == "page" else "\n"
             case "sym":
-                code = attribute(element, "char")
-                is_code = 0 < len(code) < 6 and all(
-                    each in "0123456789abcdefABCDEF" for each in code
-                )
-                return symbols.symbol(attribute(element, "font"), int(code, 16)) if is_code else ""
+                return self._read_symbol(element)
             case "footnoteReference" | "endnoteReference":
                 kind = name.removesuffix("Reference")
                 return f"[^{self._story.note_label(kind, attribute(element, 'id'))}]"
@@ -108,6 +104,11 @@ class RunReader:
         if styles.has(run, "strike") or styles.has(run, "dstrike"):
             text = marks.mark_struck(text)
         return marks.mark_hidden(text) if styles.has(run, "vanish") else text
+
+    def _read_symbol(self, element: Element) -> str:
+        code = attribute(element, "char")
+        is_code = 0 < len(code) < 6 and all(each in "0123456789abcdefABCDEF" for each in code)
+        return symbols.symbol(attribute(element, "font"), int(code, 16)) if is_code else ""
 
     def _comment(self, number_: str) -> str:
         comment = self._story.pop_comment(number_)

@@ -10,7 +10,8 @@ from django.utils import timezone
 
 from chatapp.concurrency.token_bucket import TokenBucket
 from chatapp.models import AccessToken, Installation, ModelChoice, Refused, Upstream, Usage
-from chatapp.models.billing import handing_over, reservations
+from chatapp.models.billing import handing_over
+from chatapp.models.billing.admission import reserve_budget
 from chatapp.models.billing.budget_accounts import settle
 from chatapp.models.billing.context_windows import context_window
 from chatapp.models.billing.reservations import Reservation
@@ -166,7 +167,7 @@ class ApiRequest:
         """Reserve budget for it, in a transaction. Raises `OverLimit`."""
         options = self.options
         max_output = find_output_limit(options.parameters)
-        reservations_by_id = reservations.admit(
+        reservations_by_id = reserve_budget(
             self.completion_request.person,
             [self],
             lambda request: request.size.upper_tokens,

@@ -14,7 +14,8 @@ from django.db import Error, transaction
 from django.db.models import Subquery
 
 from chatapp.models import Conversation, Installation, Message, Refused, Upstream
-from chatapp.models.billing.reservations import PlannedRequest, Reservation, admit_title
+from chatapp.models.billing.admission import PlannedRequest, admit_title
+from chatapp.models.billing.reservations import Reservation
 from chatapp.realtime.generation import run_in_write_thread
 from chatapp.realtime.generation.unsaved import UnsavedAnswer, book, build_plain_request
 from chatapp.realtime.titling.wording import MAX_LENGTH, build_messages, extract_title

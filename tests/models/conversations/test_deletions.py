@@ -143,7 +143,7 @@ def test_messages_deleted_long_ago_are_purged_a_few_at_a_time(
     turns: list[Message],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("chatapp.models.conversations.messages.messages.PURGED_AT_ONCE", 2)
+    monkeypatch.setattr("chatapp.models.conversations.messages.erasing.PURGED_AT_ONCE", 2)
     Deletion(turns[1].pk).store(carol)
     purge: MessageQuerySet = Message.objects.all()
     now = timezone.now()

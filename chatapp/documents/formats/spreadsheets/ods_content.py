@@ -63,7 +63,10 @@ class ContentReader(Stream):
         self._links: list[str] = []
         self._author = ""
         self._open_shapes: list[Shape] = []
-        self._begins: dict[str, Callable[[Attributes], None]] = {
+        self._begins, self._ends = self._list_begins(), self._list_ends()
+
+    def _list_begins(self) -> dict[str, Callable[[Attributes], None]]:
+        begins: dict[str, Callable[[Attributes], None]] = {
             "style": self._begin_style,
             "table-properties": self._add_table_properties,
             "table": self._begin_table,
@@ -83,9 +86,12 @@ class ContentReader(Stream):
             "image": self._add_image,
             "object": self._add_object,
             "object-ole": self._add_object,
-        } | dict.fromkeys(("creator", "date", "title", "desc"), self._begin_text)
-        self._begins |= dict.fromkeys(SHAPES, self._begin_shape)
-        self._ends: dict[str, Callable[[], object]] = {
+        }
+        begins |= dict.fromkeys(("creator", "date", "title", "desc"), self._begin_text)
+        return begins | dict.fromkeys(SHAPES, self._begin_shape)
+
+    def _list_ends(self) -> dict[str, Callable[[], object]]:
+        ends: dict[str, Callable[[], object]] = {
             "table": self._end_table,
             "table-row-group": self._end_group,
             "table-column-group": self._end_group,
@@ -101,7 +107,7 @@ class ContentReader(Stream):
             "title": self._end_description,
             "desc": self._end_description,
         }
-        self._ends |= dict.fromkeys(SHAPES, self._end_shape)
+        return ends | dict.fromkeys(SHAPES, self._end_shape)
 
     def begin(self, name: str, attributes: Attributes) -> None:
         if self._skipped or name in SKIPPED:

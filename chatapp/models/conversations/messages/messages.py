@@ -1,10 +1,8 @@
 """The `Message` model: prompts and replies, stored as a tree."""
 
 import uuid
-from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from datetime import datetime
 from typing import Self
 
 from django.core.exceptions import ObjectDoesNotExist
@@ -19,15 +17,14 @@ from chatapp.db.statements import Insert, Query, Update
 from chatapp.models.accounts.users import User
 from chatapp.models.billing import budget_accounts
 from chatapp.models.billing.usage import Usage, milliseconds
+from chatapp.models.conversations.messages.erasing import ErasableMessages
 from chatapp.models.conversations.messages.images import ReplyImage, tool_image_files
 from chatapp.models.conversations.messages.plain_messages import plain_chat_messages
 from chatapp.models.conversations.messages.replies import StoredReply
 from chatapp.models.conversations.messages.rounds import ToolRun
 from chatapp.models.files.attachments import Attachment, files_by_message, parts_by_message
-from chatapp.models.files.stored_files import StoredFile
 from chatapp.models.platform.processes import Process
 from chatapp.models.platform.upstream_failures import FAILURES, UpstreamFailure
-from chatapp.models.policies import legal_holds
 from chatapp.upstream.wire.reply import Ending, Reply
 from chatapp.upstream.wire.requests.content import Part
 from chatapp.upstream.wire.requests.estimates import PromptSize, estimate
@@ -35,10 +32,9 @@ from chatapp.upstream.wire.requests.estimates import PromptSize, estimate
 # One running reply per slot of a conversation. The name begins with the constraint's name in the
 # previous version, because that version's processes recognise the error by it.
 STREAMING_CONSTRAINT = "message_one_streams_a_slot"
-PURGED_AT_ONCE = 25  # messages
 
 
-class MessageQuerySet(models.QuerySet["Message"]):
+class MessageQuerySet(ErasableMessages["Message"]):
     def for_user(self, user: User) -> Self:
         """Messages in a person's conversations, without deleted ones and without the trash."""
         messages = self.filter(conversation__user=user, conversation__trashed_at=None)
@@ -66,43 +62,6 @@ class MessageQuerySet(models.QuerySet["Message"]):
             Usage.book(usages)
             budget_accounts.settle(usages)
         return len(lost)
-
-    def purgeable(self, before: datetime) -> Self:
-        """Messages that were deleted before this moment and are not under a legal hold."""
-        is_held = legal_holds.holding("conversation__user", "conversation")
-        return self.filter(deleted_at__lt=before).exclude(is_held)
-
-    def purge_deleted(self, before: datetime) -> int:
-        """Remove messages that were deleted before this moment, at most `PURGED_AT_ONCE`; return
-        how many were removed.
-
-        The newest go first so that no delete cascades: everything below a deleted message was
-        deleted no later. Messages under a legal hold stay.
-        """
-        newest = models.F("sequence").desc(nulls_last=True), "-created_at", "-id"
-        gone = self.purgeable(before)
-        ordered = gone.order_by("conversation", *newest)
-        with transaction.atomic(self.db):
-            some = dict(ordered.values_list("pk", "conversation__user")[:PURGED_AT_ONCE])
-            legal_holds.lock_people(list(set(some.values())))
-            still = list(gone.filter(pk__in=some).values_list("pk", flat=True))
-            Message.objects.erase(still)
-        return len(still)
-
-    def erase(self, ids: Collection[uuid.UUID], *, with_files: bool = True) -> Counter[str]:
-        """Delete these messages, within a transaction; return the number of rows per model.
-
-        They are locked first, so that nothing begins to refer to them while the rows that do are
-        looked for: an entry of the search index would make the deletion fail. `with_files` also
-        deletes the files that nobody else has, after the transaction.
-        """
-        some = self.filter(pk__in=ids)
-        list(some.order_by("pk").select_for_update().values_list("pk"))
-        if with_files:
-            attached = Attachment.objects.filter(message__in=ids).order_by().values_list("file")
-            images = ReplyImage.objects.filter(message__in=ids).values_list("file")
-            StoredFile.objects.erase_on_commit(key for [key] in attached.union(images))
-        return +Counter(some.only("pk").delete()[1])
 
     def orphans(self) -> Self:
         """Streaming replies whose process no longer exists."""
@@ -198,7 +157,7 @@ class Message(StoredReply):
 
     objects = models.Manager.from_queryset(MessageQuerySet)()
     siblings: list["Message"]
-    is_limited = True  # assumed until `reservations.admit` has looked whether a limit applies
+    is_limited = True  # assumed until `reserve_budget` has looked whether a limit applies
 
     class Meta:
         ordering = [models.F("sequence").asc(nulls_first=True), "created_at", "choice", "id"]

@@ -7,9 +7,9 @@ from django.conf import settings
 
 from chatapp.db.statements import Query
 from chatapp.models.accounts.users import User
-from chatapp.models.billing import reservations
+from chatapp.models.billing.admission import reserve_budget
 from chatapp.models.billing.context_windows import context_window
-from chatapp.models.billing.reservations import Reservation
+from chatapp.models.billing.reservations import MIN_OUTPUT, Reservation
 from chatapp.models.billing.tool_tokens import get_tool_tokens
 from chatapp.models.conversations.messages.messages import Message
 from chatapp.models.conversations.threads.branch_history import BranchHistory
@@ -59,12 +59,12 @@ def reserve(
         return reply.upstream.output_limit_for(reply.model, parameters) if reply.upstream else None
 
     try:
-        return reservations.admit(user.pk, replies, count_prompt_tokens, get_output_limit)
+        return reserve_budget(user.pk, replies, count_prompt_tokens, get_output_limit)
     except TooLittleForPrompt as refused:
         first = replies[0]
         need = describe_need(
             Turn(before, prompt, first, request_settings=first.request_settings).prompt_size,
-            get_tool_tokens(first.upstream_id) + reservations.MIN_OUTPUT,
+            get_tool_tokens(first.upstream_id) + MIN_OUTPUT,
             prompt.content,
             has_files=bool(prompt.file_count),
             has_earlier=before.end is not None,

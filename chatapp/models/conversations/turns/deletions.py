@@ -1,7 +1,7 @@
 """Delete a message with all that follows it, and restore exactly what a deletion took.
 
 Messages are only marked: all of one deletion get the same `deleted_at`. So everything below a
-deleted message is deleted too, and not later than it. `MessageQuerySet.purge_deleted` removes the
+deleted message is deleted too, and not later than it. `ErasableMessages.purge_deleted` removes the
 rows in the end.
 """
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from django.db import transaction
 
 from chatapp.models.accounts.users import User
+from chatapp.models.billing.admission import PlannedRequest, admit_request
 from chatapp.models.billing.context_windows import context_window
-from chatapp.models.billing.reservations import PlannedRequest, Reservation, admit_request
+from chatapp.models.billing.reservations import Reservation
 from chatapp.models.conversations.chats.conversation import Conversation
 from chatapp.models.conversations.chats.locked_message import locked_message
 from chatapp.models.conversations.chats.titled import MAX_TITLE_LENGTH

@@ -10,7 +10,8 @@ from dataclasses import replace
 
 from django.db import transaction
 
-from chatapp.models.billing import handing_over, reservations
+from chatapp.models.billing import handing_over
+from chatapp.models.billing.admission import reserve_budget
 from chatapp.models.billing.context_windows import context_window
 from chatapp.models.billing.tool_tokens import get_tool_tokens
 from chatapp.models.billing.usage import Usage
@@ -64,7 +65,7 @@ def take_over(turn: Turn, planned_turn: Turn, failed: FailedModel, spent: Usage)
         handing_over.release(reply.pk, spent, person, other.upstream_id, other.model)
         tools = get_tool_tokens(other.upstream_id)
         output_limit = other.upstream.output_limit_for(other.model, planned_turn.parameters)
-        admitted = reservations.admit(
+        admitted = reserve_budget(
             person,
             [other],
             lambda _: planned_turn.prompt_size.upper_tokens + tools,

@@ -35,13 +35,13 @@ EXAMINED = {
     "httpcore2": Reach("2.16.2", "tools/network.py", "the pool's network backend"),
     "mcp": Reach("2.3.0", "tools/connection.py", "`ClientSession.validate_tool_result`"),
     "multimark": Reach("0.4.0", "rendering/markdown/commonmark.py", "the functions of cmark-gfm"),
-    "pi-heif": Reach("1.4.0", "documents/formats/heif.py", "the functions of libheif"),
+    "pi-heif": Reach("1.4.0", "documents/formats/images/heif.py", "the functions of libheif"),
 }
 # Imports of private modules and names, by file.
 IMPORTED = {
     ("rendering/markdown/commonmark.py", "multimark._binding"),
     ("rendering/markdown/commonmark.py", "multimark._cmark"),
-    ("documents/formats/heif.py", "_pi_heif"),
+    ("documents/formats/images/heif.py", "_pi_heif"),
     ("accounts/confirmation.py", "allauth.account.internal.flows.login"),
     ("sessions/session_store.py", "allauth.account.internal.stagekit"),
 }

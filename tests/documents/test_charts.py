@@ -3,8 +3,8 @@
 import pytest
 
 from bench.documents.office_packages import element
-from chatapp.documents.formats import charts
-from chatapp.documents.formats.xml import parse_xml
+from chatapp.documents.formats.office import charts
+from chatapp.documents.formats.office.xml import parse_xml
 
 CATEGORIES = "<c:cat><c:strRef><c:strCache>{}</c:strCache></c:strRef></c:cat>"
 

@@ -3,8 +3,8 @@
 import pytest
 
 from bench.documents.office_packages import element
-from chatapp.documents.formats import mathml, office_math
-from chatapp.documents.formats.xml import parse_xml
+from chatapp.documents.formats.equations import mathml, office_math
+from chatapp.documents.formats.office.xml import parse_xml
 
 
 def text(letters: str, properties: str = "") -> str:

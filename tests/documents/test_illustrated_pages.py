@@ -5,8 +5,8 @@ import io
 from PIL import Image
 
 from chatapp.documents import LeftOut, Limits
-from chatapp.documents.formats import images
-from chatapp.documents.formats.illustrated_pages import IllustratedPages
+from chatapp.documents.formats.images import images
+from chatapp.documents.formats.output.illustrated_pages import IllustratedPages
 from chatapp.documents.results import Document, Picture, PlacedPicture
 
 

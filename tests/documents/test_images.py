@@ -7,7 +7,7 @@ import pytest
 from PIL import Image, ImageChops, ImageCms, PngImagePlugin
 
 from chatapp.documents import LeftOut, Limits
-from chatapp.documents.formats import tiff
+from chatapp.documents.formats.images import tiff
 from tests.documents import files
 from tests.documents.conftest import Reader
 

@@ -5,8 +5,9 @@ from email.message import EmailMessage
 import pytest
 
 from chatapp.documents import LeftOut, Limits, Scan
-from chatapp.documents.formats import attachments, mail_text
-from chatapp.documents.formats.illustrated_pages import IllustratedPages
+from chatapp.documents.formats.mail import attachments
+from chatapp.documents.formats.mail import writer as mail_writer
+from chatapp.documents.formats.output.illustrated_pages import IllustratedPages
 from tests.documents import files, mail_files
 from tests.documents.conftest import Reader
 
@@ -168,7 +169,7 @@ def test_mails_in_a_mail_are_read_to_a_depth(read: Reader) -> None:
 
 
 def test_only_so_many_attachments_are_read(read: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mail_text, "MAX_ATTACHMENTS", 2)
+    monkeypatch.setattr(mail_writer, "MAX_ATTACHMENTS", 2)
     message = mail_files.mail()
     for i in range(3):
         message.add_attachment(f"text {i}", filename=f"{i}.txt")
@@ -261,9 +262,9 @@ def test_attachments_share_the_time_of_the_mail(monkeypatch: pytest.MonkeyPatch)
         return "Text", "Words"
 
     monkeypatch.setattr(attachments, "read", read)
-    writer = mail_text.MailWriter(Limits(seconds=20), IllustratedPages(Limits()), _start=5.0)
-    files_in_it = [mail_text.Attachment(f"{i}.pdf", "application/pdf", b"x") for i in range(2)]
-    writer.write(mail_text.Mail({}, (), files_in_it))
+    writer = mail_writer.MailWriter(Limits(seconds=20), IllustratedPages(Limits()), _start=5.0)
+    files_in_it = [mail_writer.Attachment(f"{i}.pdf", "application/pdf", b"x") for i in range(2)]
+    writer.write(mail_writer.Mail({}, (), files_in_it))
     assert seconds_left == [13.0, 0.0]
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from chatapp.documents.formats.numbering import format_number
-from chatapp.documents.formats.symbols import symbol, translate
+from chatapp.documents.formats.office.numbering import format_number
+from chatapp.documents.formats.office.symbols import symbol, translate
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from chatapp import documents
 from chatapp.documents import DrawnPage, Limits, Run, Unreadable, answers
-from chatapp.documents.formats import pdf
+from chatapp.documents.formats.pdf import pdf
 from tests.documents import files, pdf_files
 from tests.documents.conftest import Reader
 

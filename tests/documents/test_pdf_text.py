@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatapp.documents.formats import pdf_text
+from chatapp.documents.formats.pdf import text as pdf_text
 from tests.documents.conftest import Reader
 from tests.documents.pdf_files import LEFT_COLUMN, RIGHT_COLUMN, at, draw_pdf, rows
 

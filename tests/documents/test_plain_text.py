@@ -3,7 +3,7 @@
 import pytest
 
 from chatapp.documents import LeftOut
-from chatapp.documents.formats.plain_text import SVG, WEB_PAGE
+from chatapp.documents.formats.text.plain_text import SVG, WEB_PAGE
 from tests.documents import files
 from tests.documents.conftest import Reader
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from chatapp.documents.formats.reading_order import Piece, lines_in_order
+from chatapp.documents.formats.pdf.reading_order import Piece, lines_in_order
 from tests.documents.pdf_files import LEFT_COLUMN, RIGHT_COLUMN
 
 LETTER = 5.0

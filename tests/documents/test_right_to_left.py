@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatapp.documents.formats.right_to_left import in_reading_order
+from chatapp.documents.formats.pdf.right_to_left import in_reading_order
 
 ARABIC, HEBREW = "عربي", "שלום"
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatapp.documents.formats import markdown
-from chatapp.documents.formats.pages import clean_text
+from chatapp.documents.formats.output import markdown
+from chatapp.documents.formats.output.pages import clean_text
 from chatapp.files.blocks import (
     MAX_CELL_LENGTH,
     MAX_COLUMNS,

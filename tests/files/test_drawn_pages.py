@@ -13,7 +13,7 @@ from django.test import Client
 
 from chatapp import documents
 from chatapp.documents import DrawnPage, Limits, Picture, Run, refusals
-from chatapp.documents.formats import pdf
+from chatapp.documents.formats.pdf import pdf
 from chatapp.files import drawn_pages, viewing
 from chatapp.files.drawn_pages import PageCache
 from chatapp.models import Attachment

@@ -5,7 +5,8 @@ from importlib import import_module
 from pathlib import Path
 
 from chatapp.documents import Limits, PlacedPicture
-from chatapp.documents.formats import detection, pdf
+from chatapp.documents.formats import detection
+from chatapp.documents.formats.pdf import pdf
 from chatapp.documents.labels import refine_label
 from chatapp.documents.results import Result
 

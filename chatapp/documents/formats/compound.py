@@ -6,9 +6,8 @@ All of them come in the same container.
 from typing import BinaryIO
 
 from chatapp.documents import refusals
+from chatapp.documents.formats.mail import outlook
 from chatapp.documents.results import Document, Limits
-
-from . import outlook
 
 DIRECTORY_BYTES = 2**24  # where the names of its parts are looked for
 OUTDATED = {

@@ -10,18 +10,18 @@ PACKAGE = "chatapp.documents.formats"
 COMPOUND_FILE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # the container of Office until 2003
 # The first signature that a file begins with names the module that reads it.
 MODULES = (
-    (b"\x89PNG\r\n\x1a\n", "images"),
-    (b"\xff\xd8\xff", "images"),
-    (b"GIF87a", "images"),
-    (b"GIF89a", "images"),
-    (b"II*\0", "tiff"),
-    (b"MM\0*", "tiff"),
-    (b"II+\0", "tiff"),
-    (b"MM\0+", "tiff"),
+    (b"\x89PNG\r\n\x1a\n", "images.images"),
+    (b"\xff\xd8\xff", "images.images"),
+    (b"GIF87a", "images.images"),
+    (b"GIF89a", "images.images"),
+    (b"II*\0", "images.tiff"),
+    (b"MM\0*", "images.tiff"),
+    (b"II+\0", "images.tiff"),
+    (b"MM\0+", "images.tiff"),
     (b"PK\x03\x04", "zipped"),
     (b"PK\x05\x06", "zipped"),
     (COMPOUND_FILE, "compound"),
-    (b"{\\rtf", "rtf"),
+    (b"{\\rtf", "rtf.rtf"),
 )
 ARCHIVES = (
     b"\x1f\x8b",
@@ -71,20 +71,20 @@ def module_for(head: bytes) -> str:
 def _module_for(head: bytes) -> str:
     start = head.lstrip(b"\xef\xbb\xbf\x00\t\n\r ")  # before a PDF, which readers accept
     if start.startswith(b"%PDF-"):
-        return "pdf"
+        return "pdf.pdf"
     if head.startswith((b"II*\0", b"MM\0*")) and head[8:10] == b"CR":
         raise refusals.outdated(RAW, ".jpg")
     if module := next((module for mark, module in MODULES if head.startswith(mark)), ""):
         return module
     if head.startswith(b"BM") and head[6:10] == bytes(4):
-        return "images"
+        return "images.images"
     if head.startswith(b"RIFF"):
         return _in_riff(head[8:12])
     if head[4:8] == b"ftyp":
         return _in_base_media(head)
     if refusal := _other_kind(head):
         raise refusal
-    return "mail" if is_mail(head) else "plain_text"
+    return "mail.mail" if is_mail(head) else "text.plain_text"
 
 
 def is_mail(head: bytes) -> bool:
@@ -99,14 +99,14 @@ def is_mail(head: bytes) -> bool:
 
 def _in_riff(kind: bytes) -> str:
     if kind == b"WEBP":
-        return "images"
+        return "images.images"
     raise refusals.unknown_kind("Audio files" if kind == b"WAVE" else "Videos")
 
 
 def _in_base_media(head: bytes) -> str:
     brand = head[8:12]
     if brand in HEIF_BRANDS + AVIF_BRANDS:
-        return "images"
+        return "images.images"
     if brand == b"crx ":
         raise refusals.outdated(RAW, ".jpg")
     raise refusals.unknown_kind("Audio files" if brand.startswith(b"M4A") else "Videos")

@@ -6,13 +6,12 @@ from urllib.parse import unquote
 from xml.etree.ElementTree import Element
 
 from chatapp.documents import refusals
+from chatapp.documents.formats.office.archive import Archive
+from chatapp.documents.formats.office.xml import child, children, descendants, parse_xml
+from chatapp.documents.formats.output.illustrated_pages import IllustratedPages
+from chatapp.documents.formats.text import html
+from chatapp.documents.formats.text.encoded_text import decode_as
 from chatapp.documents.results import Document, Limits
-
-from . import html
-from .archive import Archive
-from .encoded_text import decode_as
-from .illustrated_pages import IllustratedPages
-from .xml import child, children, descendants, parse_xml
 
 KIND, MEDIA_TYPE = "EPUB", "application/epub+zip"
 CONTAINER, ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"

@@ -5,13 +5,16 @@ from typing import BinaryIO
 from zipfile import BadZipFile
 
 from chatapp.documents import refusals
+from chatapp.documents.formats.office.archive import Archive
+from chatapp.documents.formats.office.relationships import find_related_part
+from chatapp.documents.formats.office.xml import local, parse_xml
+from chatapp.documents.formats.opendocument import opendocument
+from chatapp.documents.formats.powerpoint import presentation
+from chatapp.documents.formats.word import word
 from chatapp.documents.results import Document, Limits
 
-from . import epub, opendocument, presentation, word
-from .archive import Archive
-from .relationships import find_related_part
+from . import epub
 from .spreadsheets import excel, ods, ods_headers
-from .xml import local, parse_xml
 
 IWORK = "Index/Document.iwa"
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from chatapp.documents import Limits
-from chatapp.documents.formats.html import to_markdown
-from chatapp.documents.formats.illustrated_pages import IllustratedPages
+from chatapp.documents.formats.output.illustrated_pages import IllustratedPages
+from chatapp.documents.formats.text.html import to_markdown
 from chatapp.transfer.formats.parts import Export, Unusable, build_file, chat
 from chatapp.transfer.records import Format, SourceChat, SourceFile
 from chatapp.transfer.tree import Kind, Node, Text

@@ -10,10 +10,14 @@ from xml.parsers.expat import ExpatError
 from zipfile import BadZipFile
 
 from chatapp.documents import refusals
-from chatapp.documents.formats.archive import Archive
-from chatapp.documents.formats.illustrated_pages import IllustratedPages
-from chatapp.documents.formats.relationships import Relationship, find_related_part, relationships
-from chatapp.documents.formats.xml import child, children, parse_xml
+from chatapp.documents.formats.office.archive import Archive
+from chatapp.documents.formats.office.relationships import (
+    Relationship,
+    find_related_part,
+    relationships,
+)
+from chatapp.documents.formats.office.xml import child, children, parse_xml
+from chatapp.documents.formats.output.illustrated_pages import IllustratedPages
 from chatapp.documents.results import Document, Limits
 
 from .excel_comments import read_comments, read_people

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from xml.etree.ElementTree import Element
 
-from chatapp.documents.formats.archive import Archive
-from chatapp.documents.formats.relationships import Relationship, find_related_part
-from chatapp.documents.formats.xml import child, children, descendants, local, parse_xml
+from chatapp.documents.formats.office.archive import Archive
+from chatapp.documents.formats.office.relationships import Relationship, find_related_part
+from chatapp.documents.formats.office.xml import child, children, descendants, local, parse_xml
 
 from .excel_strings import unescape
 from .marks import mark_comment

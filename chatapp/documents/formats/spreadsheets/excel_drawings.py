@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
-from chatapp.documents.formats.archive import Archive
-from chatapp.documents.formats.illustrated_pages import IllustratedPages
-from chatapp.documents.formats.relationships import Relationship, relationships
-from chatapp.documents.formats.xml import attribute, child, descendants, local, parse_xml
+from chatapp.documents.formats.office.archive import Archive
+from chatapp.documents.formats.office.relationships import Relationship, relationships
+from chatapp.documents.formats.office.xml import attribute, child, descendants, local, parse_xml
+from chatapp.documents.formats.output.illustrated_pages import IllustratedPages
 
 from .addresses import MAX_COLUMNS, MAX_ROWS, format_address
 from .marks import mark_chart, mark_missing_picture, mark_text_box, place_picture

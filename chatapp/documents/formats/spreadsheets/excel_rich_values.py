@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import TypeVar
 from xml.etree.ElementTree import Element
 
-from chatapp.documents.formats.archive import Archive
-from chatapp.documents.formats.illustrated_pages import IllustratedPages
-from chatapp.documents.formats.relationships import find_related_part, relationships
-from chatapp.documents.formats.xml import attribute, child, children, descendants, parse_xml
+from chatapp.documents.formats.office.archive import Archive
+from chatapp.documents.formats.office.relationships import find_related_part, relationships
+from chatapp.documents.formats.office.xml import attribute, child, children, descendants, parse_xml
+from chatapp.documents.formats.output.illustrated_pages import IllustratedPages
 
 from .marks import mark_missing_picture
 

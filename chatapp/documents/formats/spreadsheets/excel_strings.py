@@ -2,8 +2,8 @@
 
 import re
 
-from chatapp.documents.formats.archive import Archive
-from chatapp.documents.formats.relationships import find_related_part
+from chatapp.documents.formats.office.archive import Archive
+from chatapp.documents.formats.office.relationships import find_related_part
 
 from .streams import Attributes, Stream
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from chatapp.documents.formats.archive import Archive
-from chatapp.documents.formats.relationships import find_related_part
-from chatapp.documents.formats.xml import child, children, parse_xml
+from chatapp.documents.formats.office.archive import Archive
+from chatapp.documents.formats.office.relationships import find_related_part
+from chatapp.documents.formats.office.xml import child, children, parse_xml
 
 from .number_formats import NumberFormat, number_format
 

@@ -8,8 +8,8 @@ from xml.parsers.expat import ExpatError
 from zipfile import BadZipFile
 
 from chatapp.documents import refusals
-from chatapp.documents.formats.archive import Archive
-from chatapp.documents.formats.illustrated_pages import IllustratedPages
+from chatapp.documents.formats.office.archive import Archive
+from chatapp.documents.formats.output.illustrated_pages import IllustratedPages
 from chatapp.documents.results import Document, Limits
 
 from .ods_content import ContentReader

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from chatapp.documents.formats.archive import Archive
+from chatapp.documents.formats.office.archive import Archive
 
 from .header_codes import join_sections
 from .streams import Attributes, Stream, without_prefixes

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from posixpath import normpath
 
-from chatapp.documents.formats.archive import Archive
-from chatapp.documents.formats.illustrated_pages import IllustratedPages
+from chatapp.documents.formats.office.archive import Archive
+from chatapp.documents.formats.output.illustrated_pages import IllustratedPages
 
 from .marks import mark_chart, mark_missing_picture, mark_text_box, place_picture
 from .streams import Attributes, Stream

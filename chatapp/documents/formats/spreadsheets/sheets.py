@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from chatapp.documents import refusals
-from chatapp.documents.formats import markdown
+from chatapp.documents.formats.output import markdown
 from chatapp.documents.results import Limits
 
 from .addresses import MAX_COLUMNS, Area, find_gaps, format_address, format_columns, format_rows

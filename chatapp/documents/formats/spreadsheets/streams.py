@@ -10,8 +10,8 @@ from typing import NoReturn
 from xml.parsers import expat
 
 from chatapp.documents import refusals
-from chatapp.documents.formats.archive import Archive
-from chatapp.documents.formats.xml import MAX_DEPTH
+from chatapp.documents.formats.office.archive import Archive
+from chatapp.documents.formats.office.xml import MAX_DEPTH
 
 CHUNK_BYTES = 2**16
 Attributes = dict[str, str]

@@ -1,0 +1,1 @@
+"""Images: read, turned upright and scaled down."""

@@ -1,0 +1,1 @@
+"""Mails, also those that Outlook saved, with the files that they carry."""

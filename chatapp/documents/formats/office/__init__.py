@@ -1,0 +1,1 @@
+"""What the Office formats share: archives, XML, drawings, charts, numbers and symbols."""

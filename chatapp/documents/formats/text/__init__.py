@@ -1,0 +1,1 @@
+"""Text in any encoding, HTML, notebooks and SVG."""

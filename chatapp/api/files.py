@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +17,7 @@ from django.template.defaultfilters import filesizeformat
 from chatapp import documents
 from chatapp.api.data_urls import DataUrl
 from chatapp.api.responses import ApiError
+from chatapp.concurrency.futures import fulfil
 from chatapp.documents import Document, Picture, ReadableLater, Scan, Unreadable
 from chatapp.files import reading
 from chatapp.files.forms import EMPTY, TOO_LARGE
@@ -88,16 +89,8 @@ async def _read_in_thread(person: int, file: UnreadFile, takes_images: bool) -> 
     """Read a file when it is the person's turn."""
     result: Future[FileParts] = Future()
     read = partial(_read_file, file, takes_images)
-    reading.threads.submit(person, len(file.url.encoded), partial(_fulfil, result, read))
+    reading.threads.submit(person, len(file.url.encoded), partial(fulfil, result, read))
     return await asyncio.wrap_future(result)
-
-
-def _fulfil(result: "Future[FileParts]", read: Callable[[], FileParts]) -> None:
-    if result.set_running_or_notify_cancel():
-        try:
-            result.set_result(read())
-        except BaseException as error:  # noqa: BLE001 - raised where it is awaited
-            result.set_exception(error)
 
 
 def _read_file(file: UnreadFile, takes_images: bool) -> FileParts:

@@ -67,7 +67,7 @@ class FairThreads:
             began_at = time.monotonic()
             try:
                 job()
-            except Exception:
+            except Exception:  # this thread runs the jobs of others, too
                 logger.exception("A job failed")
             with self._changed:
                 self._running[person] -= 1

@@ -12,6 +12,7 @@ from threading import Lock
 
 from chatapp import documents
 from chatapp.concurrency.fair_threads import FairThreads
+from chatapp.concurrency.futures import fulfil
 from chatapp.concurrency.token_bucket import TokenBucket, TokenBuckets
 from chatapp.documents import DrawnPage, Limits
 from chatapp.models import StoredFile
@@ -71,7 +72,8 @@ def draw_page(file: StoredFile, index: int, person: int) -> "Future[DrawnPage]":
         result.set_result(page)
     else:
         # The page that somebody has scrolled to last comes first.
-        threads.submit(person, -next(_requests), partial(_draw, file, index, result))
+        draw = partial(_draw, file, index)
+        threads.submit(person, -next(_requests), partial(fulfil, result, draw))
     return result
 
 
@@ -80,18 +82,8 @@ def shut_down() -> None:
     threads.stop()
 
 
-def _draw(file: StoredFile, index: int, result: "Future[DrawnPage]") -> None:
-    if not result.set_running_or_notify_cancel():
-        return
-    try:
-        page = _draw_now(file, index)
-    except BaseException as error:  # noqa: BLE001 - raised where the result is awaited
-        result.set_exception(error)
-    else:
-        page_cache.add((file.pk, index), page)
-        result.set_result(page)
-
-
-def _draw_now(file: StoredFile, index: int) -> DrawnPage:
+def _draw(file: StoredFile, index: int) -> DrawnPage:
     with storage.local_copy(file.name) as path:
-        return documents.draw_page(path, LIMITS, index)
+        page = documents.draw_page(path, LIMITS, index)
+    page_cache.add((file.pk, index), page)
+    return page

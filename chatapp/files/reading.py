@@ -23,6 +23,7 @@ from django.db import IntegrityError, InterfaceError, OperationalError, connecti
 
 from chatapp import documents
 from chatapp.concurrency.fair_threads import FairThreads
+from chatapp.concurrency.futures import fulfil
 from chatapp.concurrency.token_bucket import TokenBucket, TokenBuckets
 from chatapp.db.retry import retry_on_integrity_error
 from chatapp.documents import Limits, ReadableLater, Unreadable
@@ -82,12 +83,7 @@ def read_for_import(
 
     def read_it() -> None:
         with file:
-            if not result.set_running_or_notify_cancel():
-                return
-            try:
-                result.set_result(get_or_read_content(file, name, person))
-            except BaseException as error:  # noqa: BLE001 - raised by the generator
-                result.set_exception(error)
+            fulfil(result, partial(get_or_read_content, file, name, person))
 
     import_threads.submit(person, size, partial(_read_in_thread, read_it))
     try:
@@ -141,7 +137,7 @@ def _read_and_store(attachment: Attachment) -> None:
         return
     except DATABASE_IS_AWAY:
         raise  # the file is read again
-    except Exception:
+    except Exception:  # the person must not wait for a file that nobody reads
         logger.exception("A file could not be read")
         _fail(attachment, FAILED)
         return

@@ -3,8 +3,9 @@
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -15,6 +16,7 @@ from django.db import Error, connection
 
 from chatapp import documents
 from chatapp.concurrency.fair_threads import FairThreads
+from chatapp.concurrency.futures import fulfil
 from chatapp.concurrency.token_bucket import TokenBucket, TokenBuckets
 from chatapp.documents import Limits, Picture, Unreadable
 from chatapp.models import ReplyImage, StoredFile
@@ -75,12 +77,16 @@ class ToolImages:
         self._count += 1
         done: Future[tuple[RunImage, str]] = Future()
         store = partial(self._store, image.base64, position)
-        threads.submit(self._person, len(image.base64), partial(_fulfil, done, store))
+        threads.submit(self._person, len(image.base64), partial(fulfil, done, store))
         run_image, file = await asyncio.wrap_future(done)
         self.files[position] = file
         return run_image
 
     def _store(self, base64: str, position: int) -> tuple[RunImage, str]:
+        with closing(connection):
+            return self._store_image(base64, position)
+
+    def _store_image(self, base64: str, position: int) -> tuple[RunImage, str]:
         picture = read_image(base64)
         if self._bytes + len(picture.data) > MAX_IMAGES_BYTES:
             raise ImageSkipped(TOO_LARGE)
@@ -123,16 +129,3 @@ def read_image(base64: str) -> Picture:
     if not isinstance(result, Picture):
         raise ImageSkipped(NO_IMAGE)
     return result
-
-
-def _fulfil(
-    done: "Future[tuple[RunImage, str]]", store: Callable[[], tuple[RunImage, str]]
-) -> None:
-    if not done.set_running_or_notify_cancel():
-        return
-    try:
-        done.set_result(store())
-    except BaseException as error:  # noqa: BLE001 - raised where it is awaited
-        done.set_exception(error)
-    finally:
-        connection.close()

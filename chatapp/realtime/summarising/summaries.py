@@ -156,7 +156,7 @@ class Summaries:
         except Error as error:
             logger.warning("A summary could not be stored: %s", error)
             note = f"The database is not responding. {NOTHING_CHANGED}"
-        except Exception:
+        except Exception:  # the person who waits for it must learn that it failed
             logger.exception("No summary for conversation %s", running.conversation)
             note = f"Something went wrong on this server; see its log. {NOTHING_CHANGED}"
         finally:

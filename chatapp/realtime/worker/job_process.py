@@ -92,7 +92,7 @@ class JobProcess:
                     self._run_process()
             except Error as error:
                 logger.info("Background jobs wait for the database: %s", error)
-            except Exception:
+            except Exception:  # later jobs need a process, too
                 logger.exception("The process for background jobs failed")
             connection.close()
             with self._changes:

@@ -104,7 +104,7 @@ class Jobs:
                     self._start_thread(partial(self._work, job))
             except Error as error:
                 logger.info("Background jobs wait for the database: %s", error)
-            except Exception:
+            except Exception:  # later jobs must begin, too
                 logger.exception("Beginning background jobs failed")
             connection.close()
             with self._has_news:
@@ -129,7 +129,7 @@ class Jobs:
         except Error as error:
             logger.info("A background job waits for the database: %s", error)
             del self._running[job.pk]
-        except Exception:
+        except Exception:  # the job is tried again, and others take their turn
             logger.exception("Running a background job failed")
             del self._running[job.pk]
         else:
@@ -162,7 +162,7 @@ class Jobs:
             job.end(problem=str(failed))
         except (OperationalError, InterfaceError):
             raise  # the job stays this process's, which takes it up again
-        except Exception:
+        except Exception:  # steps do anything, and the person must learn that they failed
             logger.exception("A background job failed: %s", job)
             job.end(problem=BROKEN)
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from socket import socketpair
 
 from chatapp.concurrency.fair_threads import FairThreads
+from chatapp.concurrency.futures import fulfil
 from chatapp.concurrency.turns import served_person
 from chatapp.rendering.pool.jobs import receive, send
 from chatapp.rendering.pool.worker import SECONDS_A_REQUEST
@@ -59,10 +60,8 @@ class Pool:
             return answer
         self._unanswered.add(answer)
         answer.add_done_callback(self._unanswered.discard)
-        give_up_at = time.monotonic() + patience
-        self._threads.submit(
-            served_person.get(), len(request), partial(self._fill, answer, request, give_up_at)
-        )
+        make = partial(self._answer, request, time.monotonic() + patience)
+        self._threads.submit(served_person.get(), len(request), partial(fulfil, answer, make))
         return answer
 
     @property
@@ -77,14 +76,6 @@ class Pool:
             answer.cancel()  # unless it is being made
         for worker in list(self._workers):
             worker.kill()
-
-    def _fill(self, answer: Future[bytes], request: bytes, give_up_at: float) -> None:
-        if not answer.set_running_or_notify_cancel():
-            return
-        try:
-            answer.set_result(self._answer(request, give_up_at))
-        except BaseException as error:  # noqa: BLE001 - raised where the answer is waited for
-            answer.set_exception(error)
 
     def _answer(self, request: bytes, give_up_at: float) -> bytes:
         if self._is_closed or time.monotonic() > give_up_at:

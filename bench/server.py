@@ -6,6 +6,7 @@ CPU and memory are read from /proc, so the benchmarks need Linux.
 import http.client
 import json
 import os
+import select
 import shutil
 import signal
 import socket
@@ -14,11 +15,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from bench import processes
 
@@ -84,12 +84,13 @@ def serving(
                 [sys.executable, "manage.py", "serve"],
                 cwd=ROOT,
                 env=environment,
-                stdout=output,
-                stderr=subprocess.STDOUT,
+                stdout=subprocess.PIPE,  # where the app says that it serves
+                stderr=output,
             )
         try:
             try:
-                _wait_for_first_page(host, process)
+                _wait_until_serving(process)
+                _get_first_page(host)
             except RuntimeError as error:
                 raise RuntimeError(f"{error}:\n{log.read_text()}") from None
             yield Server(process.pid, host, upstream, time.monotonic() - started_at, stocked)
@@ -104,7 +105,7 @@ def limiting() -> Iterator[Server]:
     with scripted_upstream() as upstream:
         started_at = time.monotonic()
         with _listening("bench.limit", upstream) as (process, host):
-            _wait_for_first_page(host, process)
+            _get_first_page(host)
             yield Server(process.pid, host, upstream, time.monotonic() - started_at)
 
 
@@ -170,28 +171,27 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _wait_for_first_page(host: str, process: subprocess.Popen[Any]) -> None:
-    give_up_at = time.monotonic() + START_SECONDS
-    while time.monotonic() < give_up_at and process.poll() is None:
-        connection = http.client.HTTPConnection(host, timeout=START_SECONDS)
-        try:
-            connection.request("GET", "/accounts/login/")
-            if connection.getresponse().status == 200:
-                return
-        except ConnectionError:
-            time.sleep(0.005)
-        finally:
-            connection.close()
-    raise RuntimeError("the app did not start")
+def _wait_until_serving(process: subprocess.Popen[bytes]) -> None:
+    assert process.stdout
+    has_output, _, _ = select.select([process.stdout], [], [], START_SECONDS)
+    if not (has_output and process.stdout.readline()):
+        raise RuntimeError("the app did not start")
+
+
+def _get_first_page(host: str) -> None:
+    with closing(http.client.HTTPConnection(host, timeout=START_SECONDS)) as connection:
+        connection.request("GET", "/accounts/login/")
+        if (status := connection.getresponse().status) != 200:
+            raise RuntimeError(f"the first page has the status {status}")
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    process.send_signal(signal.SIGTERM)
-    try:
-        process.wait(10)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+    with process:  # closes its pipe at the end
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
 
 
 def _warn_of_errors(log: Path) -> None:

@@ -29,7 +29,7 @@ class ViewThreads:
     are_for_tokens: bool = False  # turns go by the Authorization header, not by person or address
 
 
-# For views that wait for upstreams, some of which list their models slowly.
+# For views that wait for upstreams: some list their models slowly.
 UPSTREAM_THREADS = ViewThreads("upstream", 2)
 
 

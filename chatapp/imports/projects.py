@@ -1,4 +1,4 @@
-"""Turns the folders of an export, some of which have only an id, into its person's projects."""
+"""Turns the folders of an export into projects of its person. Some folders have only an id."""
 
 from itertools import count
 from uuid import UUID, uuid5

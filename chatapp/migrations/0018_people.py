@@ -91,7 +91,7 @@ class Migration(migrations.Migration):
                 ('made_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
         ),
-        # Last, since PostgreSQL changes no table of which rows wait for their foreign keys' check.
+        # Last, since PostgreSQL can't alter a table while foreign keys of its rows wait to be checked.
         migrations.RunPython(keep_reading, migrations.RunPython.noop),
         migrations.RunPython(find_sessions, migrations.RunPython.noop),
     ]

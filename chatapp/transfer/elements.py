@@ -113,7 +113,7 @@ class Elements:
 
 
 def _has_lines(head: bytes) -> bool:
-    """Whether a file begins like JSON Lines, the last of which may be cut off.
+    """Whether a file begins like JSON Lines. The last line of `head` may be cut off.
 
     Other JSON may have objects in lines of their own, too: in a list, or behind each other.
     """

@@ -1,4 +1,4 @@
-"""Every error under the API's addresses is as OpenAI writes it, whoever refuses."""
+"""Every error under the API's addresses is as OpenAI writes it, wherever it is raised."""
 
 from typing import Any
 

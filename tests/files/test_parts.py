@@ -24,7 +24,7 @@ def path(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def upload(path: str, alice: User, settings: Settings) -> Upload:
-    """A file of two parts of which nothing has arrived."""
+    """A file of two parts. None of them has arrived."""
     settings.CHATAPP_MAX_BODY_BYTES = 6
     fields: dict[str, Any] = {"user": alice, "name": "a.txt", "size": len(DATA)}
     if path == "files":

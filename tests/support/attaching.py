@@ -72,7 +72,7 @@ def attach_file(message: Message, name: str, data: bytes = b"A report") -> Attac
 
 
 def draft_file(owner: User, name: str, result: Document | Picture | Scan) -> Attachment:
-    """Put a file of which this was read into the draft of a new chat."""
+    """Put a file into the draft of a new chat, as if this had been read from it."""
     data = f"{name}: {result}".encode()
     content = store_result(result, BytesIO(data), owner.pk)
     attachment = Attachment(user=owner, name=name, size=len(data), received=len(data))

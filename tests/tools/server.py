@@ -117,7 +117,7 @@ async def answer_in_kinds() -> CallToolResult:
 
 @server.tool()
 async def draw(count: int) -> CallToolResult:
-    """Draws pictures, the last of which is a resource, and something that is none."""
+    """Draws pictures and something that is no picture. The last picture is a resource."""
     data = [base64.b64encode(png(3000, 30 + number)).decode() for number in range(count)]
     last = BlobResourceContents(uri="file:///last.png", mime_type="image/png", blob=data[-1])
     return CallToolResult(

@@ -53,7 +53,7 @@ VIDEOS = (b"\x1a\x45\xdf\xa3", b"\0\0\1\xba", b"FLV\1")
 # The brands of ISO base media files, which begin with a box named "ftyp".
 HEIF_BRANDS = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1")
 AVIF_BRANDS = (b"avif", b"avis")
-# A mail begins with header fields, some of which only mails have (RFC 5322).
+# A mail begins with header fields, and only mails have some of them (RFC 5322).
 HEADER = re.compile(rb"(?:From [^\n]{1,200}\n)?(?:[!-9;-~]{1,76}:[^\n]*\n(?:[ \t][^\n]*\n)*){2,}")
 MAIL_FIELDS = re.compile(
     rb"^(?:From|Received|Return-Path|Delivered-To|Message-ID|MIME-Version|Date|Subject|To):",

@@ -19,9 +19,10 @@ from chatapp.upstream.wire.requests.tool_schemas import has_keywords
 
 @dataclass
 class Request:
-    """A request. `parameters` are those of the chat, some of which became fields of `options`.
+    """A request.
 
-    `options` are limited to the budget just before they are sent.
+    `parameters` are those of the chat; `options` has fields for some of them. `options` are limited
+    to the budget just before they are sent.
     """
 
     upstream: Upstream

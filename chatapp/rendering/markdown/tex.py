@@ -21,7 +21,7 @@ _MAX_NESTED = 40
 _MAX_COMMANDS = 200
 _MAX_REWRITTEN_LENGTH = 8_000  # characters
 _MAX_MATHML_LENGTH = 40_000  # characters
-_MAX_EXPANSIONS = 100  # of our macros, none of which contains another
+_MAX_EXPANSIONS = 100  # of our macros; none contains another
 
 _CONVERTER = LatexToMathML(
     macros=MACROS,

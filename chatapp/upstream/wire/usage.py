@@ -194,7 +194,7 @@ def _calls_in(value: object, depth: int = 2) -> int:
 
 
 def _largest(*values: object) -> int | None:
-    """Return the largest of one count under several names, some of which may be zero."""
+    """Return the largest value of a count that has several names; some may be zero or missing."""
     return max(
         (count for candidate in values if (count := _count(candidate)) is not None), default=None
     )

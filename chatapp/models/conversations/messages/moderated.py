@@ -9,7 +9,7 @@ from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models.sql.compiler import SQLCompiler
 
-# Covers prompt and reply, each of which may have several results (`StoredReply.moderation`).
+# Covers prompt and reply. Each may have several results (`StoredReply.moderation`).
 IN_JSONB = "jsonb_path_query_array({table}moderation, '$.*.results[*].categories[*]') ? %s"
 IN_JSON = (
     "EXISTS (SELECT 1 FROM json_each({table}moderation) AS side,"

@@ -1,4 +1,4 @@
-"""Dialects of upstreams that depart from the common form, each of which builds the request.
+"""Dialects of upstreams that depart from the common form. Each builds its own requests.
 
 To add a gateway, add a record here and a recording in `tests/recordings/`. Its `Marks` describe
 its streams (which chunk has the usage, the prefix of response ids) and serve only to recognise it:

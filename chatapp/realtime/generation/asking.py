@@ -5,9 +5,12 @@ moment, and to another model if an administrator has named one. Replies and requ
 are asked for in the same way.
 """
 
+import asyncio
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Collection
 from dataclasses import replace
+from enum import Enum
 from typing import Generic, TypeVar
 
 from chatapp.models import Upstream
@@ -15,12 +18,20 @@ from chatapp.realtime.generation.answer import Answer
 from chatapp.realtime.generation.fallback import Fallbacks, ModelRequest
 from chatapp.realtime.generation.lessons import Lessons
 from chatapp.realtime.generation.request import Request
-from chatapp.realtime.generation.retries import RequestFailed, with_retries
+from chatapp.realtime.generation.retries import QUICK_WAIT, TRIES, find_wait
 from chatapp.upstream.wire.errors.upstream_error import ErrorKind, UpstreamError
 from chatapp.upstream.wire.requests.concessions import Concession
 
 ASKED = TypeVar("ASKED", bound=ModelRequest)
 ANSWER = TypeVar("ANSWER", bound=Answer)
+
+
+class Outcome(Enum):
+    """What follows from one request."""
+
+    FINAL = "an answer, or an error that no other request would change"
+    ANOTHER_FORM = "the model refused the form of the request and may take another"
+    FAILED = "the upstream failed before anything arrived"
 
 
 class Asking(ABC, Generic[ASKED, ANSWER]):
@@ -64,8 +75,24 @@ class Asking(ABC, Generic[ASKED, ANSWER]):
         return True
 
     async def ask(self) -> None:
-        """Send requests until there is an answer, or an error that is left in it."""
-        await with_retries(self._send, self.show_retry, self._fall_back)
+        """Send requests until there is an answer, or an error that is left in it.
+
+        What failed before anything arrived is tried again, `TRIES` times at most. After one quick
+        retry at most, another model is asked if there is one: nobody should wait for a model that
+        fails while another one can answer. Its tries are counted from the beginning.
+        """
+        failures = 0
+        while not await self._send():
+            failures += 1
+            error = self.answer.reply.error
+            seconds = find_wait(error, failures)
+            if (failures > 1 or seconds > QUICK_WAIT) and await self._fall_back(error):
+                failures = 0
+                continue
+            if error is None or seconds == math.inf or failures == TRIES:
+                return
+            await self.show_retry(error, seconds, failures + 1)
+            await asyncio.sleep(seconds)
 
     def store_lessons(self) -> None:
         """Store what the requests taught about the models, for all processes."""
@@ -80,41 +107,39 @@ class Asking(ABC, Generic[ASKED, ANSWER]):
         """What the requests taught about the model that is asked now."""
         return self._lessons[-1]
 
-    async def _send(self) -> None:
-        """Send a request, and again in other forms. Raises `RequestFailed`."""
+    async def _send(self) -> bool:
+        """Send a request, and again in other forms.
+
+        Return False if it failed before anything had arrived, so that it may be tried again.
+        """
         while True:
             request = await self.prepare()
             self.answer.begin_request(request.options.choices)
             await self.send(request)
             self._learn_from_answer()
-            if not self._check_answer(request):
-                return
+            match self._judge_answer(request):
+                case Outcome.FINAL:
+                    return True
+                case Outcome.FAILED:
+                    return False
 
-    def _check_answer(self, request: Request) -> bool:
-        """Return whether the model refused the form of the request, and may take another.
-
-        Raises `RequestFailed` if the request failed before anything had arrived.
-        """
+    def _judge_answer(self, request: Request) -> Outcome:
         reply = self.answer.reply
         if (error := reply.error) is None:
-            if self.answer.was_lost:
-                raise RequestFailed(None)
-            return False
+            return Outcome.FAILED if self.answer.was_lost else Outcome.FINAL
         if self._learns_of_effort(request, error):
-            return True
+            return Outcome.ANOTHER_FORM
         if request.is_too_long(error):
             if request.is_ours:
                 self.lessons.learn_context(error.context_tokens)
             reply.error = replace(error, kind=ErrorKind.TOO_LONG)
-            return False
+            return Outcome.FINAL
         if self.answer.has_arrived:
-            return False
+            return Outcome.FINAL
         if request.learn_from(error, self.lessons, self.possible_concessions):
-            return True
+            return Outcome.ANOTHER_FORM
         reply.error = self.explain(request, error)
-        if reply.error is error:
-            raise RequestFailed(error)
-        return False
+        return Outcome.FAILED if reply.error is error else Outcome.FINAL
 
     def _learns_of_effort(self, request: Request, error: UpstreamError) -> bool:
         """Learn of a refusal of tools together with reasoning; return whether it is news."""

@@ -19,11 +19,10 @@ from chatapp.api.data_urls import DataUrl
 from chatapp.api.responses import ApiError
 from chatapp.concurrency.futures import fulfil
 from chatapp.documents import Document, Picture, ReadableLater, Scan, Unreadable
-from chatapp.files import reading
 from chatapp.files.forms import EMPTY, TOO_LARGE
-from chatapp.files.reading import NOT_STORED, limits
 from chatapp.models import FileContent
 from chatapp.models.files.contents import PlacedPart
+from chatapp.reading.contents import NOT_STORED, limits, threads
 from chatapp.upstream.wire.requests.content import (
     PICTURE_LEFT_OUT,
     EncodedPart,
@@ -89,7 +88,7 @@ async def _read_in_thread(person: int, file: UnreadFile, takes_images: bool) -> 
     """Read a file when it is the person's turn."""
     result: Future[FileParts] = Future()
     read = partial(_read_file, file, takes_images)
-    reading.threads.submit(person, len(file.url.encoded), partial(fulfil, result, read))
+    threads.submit(person, len(file.url.encoded), partial(fulfil, result, read))
     return await asyncio.wrap_future(result)
 
 

@@ -2,9 +2,9 @@
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 
-from chatapp.files.reading import NOT_STORED
 from chatapp.models.files import storage
 from chatapp.models.files.uploads import Upload
+from chatapp.reading.contents import NOT_STORED
 
 INCOMPLETE = "A part of the file arrived incomplete. Try again."
 

@@ -19,12 +19,13 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from chatapp.db.retry import retry_on_integrity_error
 from chatapp.files.forms import AltForm, PagesForm, TextForm, UploadForm
 from chatapp.files.parts import receive_part, refuse, report_received
-from chatapp.files.reading import NOT_STORED, start_reading
+from chatapp.files.reading import start_reading
 from chatapp.models import Attachment, Conversation, User
 from chatapp.models.files.attachments import AttachmentQuerySet
 from chatapp.models.files.contents import store_text
 from chatapp.models.library.file_sets import reserve_room
 from chatapp.models.refusals import Refused
+from chatapp.reading.contents import NOT_STORED
 from chatapp.realtime.worker import worker
 
 TOO_MANY = "A message can have {} files at most. Remove some, or send them first."

@@ -16,13 +16,13 @@ from uuid import UUID, uuid5
 from django.conf import settings
 
 from chatapp.documents import Unreadable
-from chatapp.files.reading import read_for_import
 from chatapp.imports.report import ImportReport
 from chatapp.models import Attachment, FileContent, ReplyImage, StoredFile, User
 from chatapp.models.files.contents import estimate_tokens
 from chatapp.models.library.file_sets import check_room
 from chatapp.models.platform.jobs import JobFailed
 from chatapp.models.refusals import Refused
+from chatapp.reading.contents import read_for_import
 from chatapp.transfer import Damaged, SourceFile, SourceMessage, read_chunks
 from chatapp.upstream.wire.images import MAX_IMAGES
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from socket import socket
 from uuid import UUID
 
-from chatapp.files import reading
+from chatapp.reading import contents
 from chatapp.realtime.worker.current import tell_server_of_lists
 from chatapp.realtime.worker.indexing import Indexing
 from chatapp.realtime.worker.job_process import NEW_JOB
@@ -38,7 +38,7 @@ def main() -> None:
     pass_news_on(connection, jobs, indexing)
     jobs.stop()
     indexing.stop()
-    reading.shut_down()
+    contents.shut_down()
 
 
 def pass_news_on(connection: socket, jobs: Jobs, indexing: Indexing) -> None:

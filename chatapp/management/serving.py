@@ -21,13 +21,14 @@ from chatapp.accounts.setup_link import setup_link
 from chatapp.api.large_bodies import LargeBodies
 from chatapp.api.responses import find_server_error
 from chatapp.db.locks import only_one_process
-from chatapp.files import drawn_pages, reading
+from chatapp.files import drawn_pages
 from chatapp.management import stored_secrets
 from chatapp.management.sentences import explain_errors
 from chatapp.management.supervisor import WorkerSlot
 from chatapp.models import Attachment, Message, Process, Upstream
 from chatapp.models.platform.processes import EXPIRY_SECONDS
 from chatapp.models.platform.upstreams import DEMO
+from chatapp.reading import contents
 from chatapp.realtime.cluster import Heartbeat
 from chatapp.realtime.worker import shut_down, start_worker
 from chatapp.rendering import fragments, pool
@@ -212,5 +213,5 @@ class Serving:
             logger.exception("The process could not shut down cleanly")
         pool.shut_down()
         drawn_pages.shut_down()
-        reading.shut_down()
+        contents.shut_down()
         self._server.stop()

@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from chatapp import documents
-from chatapp.files import reading
+from chatapp.reading import contents
 from tests.support.reading import draw_pages_here, read_here
 
 
@@ -18,6 +18,6 @@ class AtOnce:
 
 @pytest.fixture(autouse=True)
 def reads_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "threads", AtOnce())
+    monkeypatch.setattr(contents, "threads", AtOnce())
     monkeypatch.setattr(documents, "read", read_here)
     monkeypatch.setattr(documents, "draw_pages", draw_pages_here)

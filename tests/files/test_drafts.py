@@ -18,6 +18,7 @@ from chatapp.models import (
     User,
 )
 from chatapp.models.files.attachments import MAX_CHOICES
+from chatapp.reading import contents
 from tests.support.attaching import upload
 from tests.support.fake_upstream import FakeUpstream
 from tests.support.page import Element, parse
@@ -152,7 +153,7 @@ def test_a_file_says_that_it_waits_for_others_of_its_person(
 ) -> None:
     busy = SimpleNamespace(submit=lambda *_: True)
     with monkeypatch.context() as meanwhile:
-        meanwhile.setattr(reading, "threads", busy)
+        meanwhile.setattr(contents, "threads", busy)
         attachment = upload(alices, "notes.txt", b"Sales fell")
     assert "Waiting for your other files." in alices.get("/files/draft/").text
     reading.read_attachment(attachment.pk)

@@ -11,6 +11,7 @@ from pytest_django import Settings
 from chatapp.files import reading
 from chatapp.models import Attachment, User
 from chatapp.models.files import storage
+from chatapp.reading.contents import NOT_STORED
 from tests.support.attaching import send_part, upload
 
 pytestmark = pytest.mark.django_db
@@ -42,7 +43,7 @@ def test_a_file_that_could_not_be_stored_can_be_read_again(
         fill_disk(patch)
         read(Attachment.objects.get().pk)
     failed = Attachment.objects.get()
-    assert (failed.state, failed.problem) == (Attachment.State.FAILED, reading.NOT_STORED)
+    assert (failed.state, failed.problem) == (Attachment.State.FAILED, NOT_STORED)
     assert alices.post(f"/files/{pk}/retry/").status_code == 204
     assert Attachment.objects.get().state == Attachment.State.READY
 

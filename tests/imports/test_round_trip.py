@@ -18,7 +18,6 @@ from pytest_django import Settings
 
 from chatapp.erasure.people import erase
 from chatapp.exports.writing import build_export, list_chats
-from chatapp.files.reading import get_or_read_content
 from chatapp.imports.chat_settings import LONG, NO_MODEL
 from chatapp.models import (
     AccessRule,
@@ -48,6 +47,7 @@ from chatapp.models.conversations.messages.rounds import Round, RunState, ToolRu
 from chatapp.models.conversations.turns.exports import ExportFormat, ExportScope
 from chatapp.models.library.file_sets import check_room, sum_stored_bytes
 from chatapp.models.library.sharing import Level
+from chatapp.reading.contents import get_or_read_content
 from chatapp.transfer.formats.own import PRESET_KEPT, PRESET_MISSING
 from chatapp.upstream.wire.errors.upstream_error import ErrorKind
 from chatapp.upstream.wire.reply import Ending

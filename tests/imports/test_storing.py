@@ -15,7 +15,6 @@ from django.utils import timezone
 from PIL import Image
 from pytest_django import Settings
 
-from chatapp.files import reading
 from chatapp.imports import uploaded_export
 from chatapp.imports.chat_writer import TOO_LONG
 from chatapp.imports.duplicates import ChatStatus
@@ -46,6 +45,7 @@ from chatapp.models.files import storage
 from chatapp.models.imports.imports import Phase
 from chatapp.models.platform.jobs import JobFailed, JobLost, JobState
 from chatapp.models.retention.periods import Retention
+from chatapp.reading import contents
 from chatapp.realtime.worker import jobs
 from chatapp.transfer import Format, SourceChat
 from tests.conftest import signed_in
@@ -181,7 +181,7 @@ def test_an_import_can_be_cancelled_while_it_waits_for_a_file(
             waiting.append(read_it)
             return True
 
-    monkeypatch.setattr(reading, "import_threads", Busy())
+    monkeypatch.setattr(contents, "import_threads", Busy())
     monkeypatch.setattr(jobs, "SAVE_SECONDS", -1.0)
     job = import_all(alices, build_zip(with_picture()))
     assert job.state == JobState.CANCELLED

@@ -8,9 +8,9 @@ from django.db.models import F
 from django.test import Client
 
 from chatapp.documents import Document, Picture, Scan
-from chatapp.files.storing import store_result
 from chatapp.models import Attachment, FileContent, Message, StoredFile, User
 from chatapp.models.files import storage
+from chatapp.reading.storing import store_result
 
 
 def upload(

@@ -80,10 +80,10 @@ def test_the_panel_is_used_by_keyboard_on_a_phone(sit_down: SitDown, alice: Pers
 
 def test_a_panel_that_is_closed_while_its_styles_load_stays_closed(desk: Desk) -> None:
     styles: list[Route] = []
-    desk.context.route(re.compile("/chat-settings.*css"), lambda route: styles.append(route))
+    desk.context.route(re.compile("/chat/settings.*css"), lambda route: styles.append(route))
     tab = desk.open()
     opener = tab.page.get_by_role("button", name="Chat settings")
-    with tab.page.expect_request(re.compile("/chat-settings.*css")):
+    with tab.page.expect_request(re.compile("/chat/settings.*css")):
         opener.click()
     panel = tab.page.get_by_role("complementary", name="Chat settings")
     panel.get_by_label("Temperature").press("Escape")
@@ -98,9 +98,9 @@ def test_what_is_typed_while_the_styles_of_the_panel_load_is_kept(
     desk: Desk, upstream: FakeUpstream
 ) -> None:
     styles: list[Route] = []
-    desk.context.route(re.compile("/chat-settings.*css"), lambda route: styles.append(route))
+    desk.context.route(re.compile("/chat/settings.*css"), lambda route: styles.append(route))
     tab = desk.open()
-    with tab.page.expect_request(re.compile("/chat-settings.*css")):
+    with tab.page.expect_request(re.compile("/chat/settings.*css")):
         field = open_panel(tab).get_by_label("System prompt")
     field.fill("Answer in rhymes.")
     styles[0].continue_()
@@ -121,9 +121,9 @@ def test_what_is_typed_over_a_draft_while_the_styles_load_is_kept(
     panel.get_by_label("Temperature").fill("0.3")
     tab.message.fill("Why?")
     styles: list[Route] = []
-    desk.context.route(re.compile("/chat-settings.*css"), lambda route: styles.append(route))
+    desk.context.route(re.compile("/chat/settings.*css"), lambda route: styles.append(route))
     tab.reload()
-    with tab.page.expect_request(re.compile("/chat-settings.*css")):
+    with tab.page.expect_request(re.compile("/chat/settings.*css")):
         panel = open_panel(tab)
     field = panel.get_by_label("System prompt")
     expect(field).to_have_value("Answer in rhymes.")

@@ -47,7 +47,7 @@ def test_collected_files_of_another_version_fail(static_root: Path) -> None:
 
 
 def test_a_missing_file_fails(static_root: Path) -> None:
-    (static_root / "css" / "thread.css").unlink()
+    (static_root / "css" / "thread" / "thread.css").unlink()
     assert check(static_root)[0] is Status.FAILED
 
 

@@ -10,7 +10,7 @@ from tests.support.live import Site, run
 
 pytestmark = pytest.mark.thorough
 
-APP = "css/app.css"
+APP = "css/base/app.css"
 COLLECT = ("manage.py", "collectstatic", "--noinput")
 
 
@@ -27,7 +27,7 @@ def get_static_folder(environment: dict[str, str]) -> Path:
 
 
 def read_served_css(environment: dict[str, str]) -> str:
-    """Return the app.css that pages link to."""
+    """Return the base/app.css that pages link to."""
     folder = get_static_folder(environment)
     paths: dict[str, str] = json.loads((folder / "staticfiles.json").read_text())["paths"]
     return (folder / paths[APP]).read_text()

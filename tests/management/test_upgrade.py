@@ -25,12 +25,12 @@ def get_static_folder(environment: dict[str, str]) -> Path:
 @pytest.mark.thorough
 def test_an_upgrade_migrates_and_collects(environment: dict[str, str]) -> None:
     run(environment, "manage.py", "migrate", "--check")
-    assert (get_static_folder(environment) / "css" / "app.css").exists()
+    assert (get_static_folder(environment) / "css" / "base" / "app.css").exists()
 
 
 @pytest.mark.thorough
 def test_a_second_upgrade_changes_nothing(environment: dict[str, str]) -> None:
-    copy = get_static_folder(environment) / "css" / "app.css"
+    copy = get_static_folder(environment) / "css" / "base" / "app.css"
     copy.write_text("/* stays, since no source has changed */")
     run(environment, *UPGRADE)
     assert copy.read_text() == "/* stays, since no source has changed */"
@@ -38,7 +38,7 @@ def test_a_second_upgrade_changes_nothing(environment: dict[str, str]) -> None:
 
 @pytest.mark.thorough
 def test_files_collected_from_other_sources_are_replaced(environment: dict[str, str]) -> None:
-    copy = get_static_folder(environment) / "css" / "app.css"
+    copy = get_static_folder(environment) / "css" / "base" / "app.css"
     right = copy.read_text()
     copy.write_text("/* of another version */")
     (get_static_folder(environment) / ".sources").write_text("of another version")
@@ -59,4 +59,4 @@ def test_one_command_creates_an_installation_and_serves_it(site: Site) -> None:
     with Server(site.missing_installation(), "--upgrade") as server:
         page = httpx.get(server.url, follow_redirects=True)
         assert page.status_code == 200
-        assert httpx.get(f"{server.url}/static/css/app.css").status_code == 200
+        assert httpx.get(f"{server.url}/static/css/base/app.css").status_code == 200

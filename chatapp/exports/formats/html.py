@@ -32,8 +32,9 @@ from chatapp.upstream.wire.images import detect_media_type
 
 AT_ONCE = 20  # messages that are rendered at the same time
 STYLES = (
-    *("palette", "app", "prose", "formulas", "bubble", "files", "code", "cut-off", "highlight"),
-    *("thread", "tool-calls", "tool-arguments", "reply-extras", "reply-foot", "print", "exported"),
+    *("base/palette", "base/app", "thread/prose", "thread/formulas", "thread/code"),
+    *("thread/prompt", "thread/thread", "thread/tool-calls", "thread/reply-extras"),
+    *("thread/reply", "thread/print", "exports/page"),
 )
 ICONS = ("wrench", *file_icons.ALL)
 POLICY = (

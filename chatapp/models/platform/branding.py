@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 
 OWN_NAME = "chatapp"
-OWN_ACCENT = "#1d6469"  # the same as in static/icon.svg; palette.css has it in OKLCH
+OWN_ACCENT = "#1d6469"  # as in static/icon.svg; base/palette.css has it in OKLCH
 FRESH_SECONDS = 10.0  # after which a process reads it again
 
 

@@ -35,7 +35,7 @@ DETAILS = {
 }
 # Of a thumbnail, in pixels.
 MOST_WIDE, MOST_HIGH, LEAST_WIDE, ROW_WIDE, ROW_HIGH = 320, 280, 48, 240, 128
-LONG_LINES, LONG_CHARACTERS = 12, 1200  # static/css/bubble.css shows fewer lines of a long prompt
+LONG_LINES, LONG_CHARACTERS = 12, 1200  # thread/prompt.css shows fewer lines of a long prompt
 # Endings that leave the upstream no time to report the reply's usage.
 EARLY = frozenset(
     {

@@ -17,7 +17,7 @@ SCHEMES = frozenset({"http", "https", "mailto"})
 REL = "noopener noreferrer nofollow"
 LANGUAGE = r"[A-Za-z0-9+#._-]{1,32}"  # the name of a language after a fence
 # fmt: off
-COLOURS = frozenset({  # the classes of Pygments that static/css/highlight.css styles
+COLOURS = frozenset({  # the classes of Pygments that static/css/thread/code.css styles
     "k", "kc", "kt", "nb", "bp", "nc", "nf", "nd", "nt", "na", "nv", "ne", "s", "sr", "se", "si",
     "m", "c", "cp", "gd", "gi", "gh", "gu",
 })
@@ -56,7 +56,7 @@ _FOCUSABLE = _compile_words("0")
 _TENTHS = r"(?:\.[0-9]{1,9})?"
 _SHIFT = rf"-?[0-9]?{_TENTHS}(?:em|ex)|0"
 _LENGTH = rf"[0-9]{{0,2}}{_TENTHS}(?:em|ex|rem|pt)|0"
-# Styled by static/css/formulas.css.
+# Styled by static/css/thread/formulas.css.
 _CLASSES = _compile_list(
     "tex-(?:left|right|flush-left|flush-right|condition|between-lines|tight|continued|wide|margin"
     "|cramped|back-thin|back-medium|back-thick|(?:solid|dashed)-(?:top|right|left)"

@@ -21,6 +21,7 @@ _LATER = re.compile(rf"\bimport\({_FILE}\)")
 _EXPORT = re.compile(r"^export (?=(?:const|function|async function|class) (?P<name>\w+))", re.M)
 _OTHER = re.compile(r"^(?:import|export)\b.*|^.*\bimport(?:\(|\.meta\b).*", re.M)
 _STYLES = re.compile(r'^@import "(?P<file>[^"]+)";\n', re.M)
+_URL = re.compile(r'\burl\("(?P<file>\.\.?/[^"]+)"\)')
 
 _MODULES = "globalThis.$modules"  # the exports of each module, shared by all scripts
 
@@ -52,12 +53,18 @@ def scripts(entry: str, read: Read) -> dict[str, str]:
 
 
 def styles(entry: str, read: Read) -> dict[str, str]:
-    """Return the entry's style sheet by name, with each import replaced by its content."""
-    return {
-        entry: "".join(
-            _STYLES.sub("", read(file_name)) for file_name in _in_order(entry, read, _STYLES)
-        )
-    }
+    """Return the entry's style sheet by name, with each import replaced by its content.
+
+    What a sheet refers to is named relative to the entry that contains it.
+    """
+
+    def content(name: str) -> str:
+        def rename(match: re.Match[str]) -> str:
+            return f'url("{relpath(_beside(name, match["file"]), dirname(entry))}")'
+
+        return _URL.sub(rename, _STYLES.sub("", read(name)))
+
+    return {entry: "".join(map(content, _in_order(entry, read, _STYLES)))}
 
 
 def _in_order(

@@ -20,6 +20,7 @@ BUNDLES = {
     "js/chat.js": bundles.scripts,
     "css/chat.css": bundles.styles,
     "css/messages.css": bundles.styles,
+    "css/pages.css": bundles.styles,
 }
 # Comments and indentation in our style sheets. Not by `rcssmin`, which removes combinator spaces.
 LAYOUT = (("css/*.css", ((r"(?s) *\s/\*.*?\*/", ""), (r"(?s)\A/\*.*?\*/", ""), (r"(?m)^\s+", ""))),)

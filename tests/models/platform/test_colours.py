@@ -53,7 +53,7 @@ def test_a_light_colour_is_not_readable_on_a_light_page(colour: str) -> None:
 
 @pytest.mark.parametrize(("theme", "column"), [(LIGHT, 0), (DARK, 1)])
 def test_the_themes_match_the_style_sheet(theme: Theme, column: int) -> None:
-    sheet = (ROOT / "static/css/palette.css").read_text()
+    sheet = (ROOT / "static/css/base/palette.css").read_text()
     names = ("page", "raised", "sunken", "bubble", "on-accent")
     assert [_read_values(sheet, name)[column] for name in names] == [*theme.grounds, theme.text]
 

@@ -14,7 +14,7 @@ from chatapp.rendering.markdown.unsupported import Unsupported
 from tests.security.judge import breaches
 from tests.support.dom import fragment
 
-STYLES = Path(__file__).parents[3] / "static" / "css" / "formulas.css"
+STYLES = Path(__file__).parents[3] / "static" / "css" / "thread" / "formulas.css"
 MAX_LENGTH = 2000  # characters of a formula
 
 # What opens a level of nesting, and what closes it.

@@ -93,3 +93,13 @@ def test_style_sheets_appear_in_the_order_of_their_imports() -> None:
     sheets = {"css/chat.css": '@import "b.css";\n@import "a.css";\nq {}\n', "css/a.css": "a {}\n"}
     bundled = bundles.styles("css/chat.css", (sheets | {"css/b.css": "b {}\n"}).__getitem__)
     assert bundled["css/chat.css"] == "b {}\na {}\nq {}\n"
+
+
+def test_a_bundled_sheet_finds_what_its_parts_refer_to() -> None:
+    sheets = {
+        "css/chat.css": '@import "base/a.css";\nb { mask: url("../b.svg") }\n',
+        "css/base/a.css": 'a { mask: url("../../a.svg"), url("data:,") }\n',
+    }
+    assert bundles.styles("css/chat.css", sheets.__getitem__)["css/chat.css"] == (
+        'a { mask: url("../a.svg"), url("data:,") }\nb { mask: url("../b.svg") }\n'
+    )

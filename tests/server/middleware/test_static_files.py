@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from chatapp.exports.formats.html import STYLES
 from chatapp.models.library.presets import Icon
 from chatapp.server.middleware.static_files import BUNDLES
 from tests.support.live import ROOT, Site
@@ -63,11 +64,11 @@ def test_all_code_is_served_as_it_was_written(static_dir: Path) -> None:
             assert strip_code((STATIC / name).read_text()) in strip_code(file.read_text()), name
 
 
-@pytest.mark.parametrize("kind", ["js", "css"])
-@pytest.mark.parametrize("entry", ["chat", "messages"])
-def test_bundles_of_the_chat_page_contain_each_file_once(
-    static_dir: Path, entry: str, kind: str
-) -> None:
+@pytest.mark.parametrize(
+    ("entry", "kind"),
+    [("chat", "js"), ("messages", "js"), ("chat", "css"), ("messages", "css"), ("pages", "css")],
+)
+def test_bundles_contain_each_file_once(static_dir: Path, entry: str, kind: str) -> None:
     whole = strip_code(bundle(static_dir, kind, entry))
     files = re.findall(r'import "(?:\./)?(.*)"', (STATIC / kind / f"{entry}.{kind}").read_text())
     assert len(files) > 5
@@ -91,9 +92,9 @@ def test_lazy_imports_use_the_names_that_are_served(
 
 @pytest.mark.parametrize("kind", ["js", "css"])
 def test_every_file_is_used(kind: str) -> None:
-    """Each is imported by the chat page's entry or another file, or named in a template."""
+    """Each is imported by another file, named in a template, or part of an exported page."""
     files = set((STATIC / kind).rglob(f"*.{kind}"))
-    named: set[Path] = set()
+    named = {STATIC / "css" / f"{name}.css" for name in STYLES}
     for file in files:
         imported = re.findall(r'"(\.{0,2}/?[\w/-]+\.(?:js|css))"', file.read_text())
         named |= {(file.parent / name).resolve() for name in imported}

@@ -58,6 +58,7 @@ def test_a_snapshot_shows_its_branch_up_to_a_message(
     assert "And red in the evening?" not in html
     assert "The sky &lt;b&gt;at noon&lt;/b&gt;" in html
     assert "data-follows" not in html
+    assert "/css/messages." in html
 
 
 def test_a_live_view_shows_the_branch_that_the_owner_reads(

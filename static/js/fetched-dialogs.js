@@ -1,4 +1,4 @@
-// Dialogs that the server draws when a link opens them, with a style sheet of their own.
+// Dialogs that the server draws when a link opens them, some with a style sheet of their own.
 
 import { OURS } from "./untrusted-html.js";
 
@@ -9,7 +9,7 @@ export async function fetchDialog(address, id, target = "body", fill = () => {})
   fill();
   const dialog = document.getElementById(id);
   const styles = dialog.querySelector("link");
-  if (!styles.sheet) await new Promise((done) => { styles.onload = styles.onerror = done; });
+  if (styles && !styles.sheet) await new Promise((done) => { styles.onload = styles.onerror = done; });
   return dialog;
 }
 

@@ -34,7 +34,7 @@ AT_ONCE = 20  # messages that are rendered at the same time
 STYLES = (
     *("base/palette", "base/app", "thread/prose", "thread/formulas", "thread/code"),
     *("thread/prompt", "thread/thread", "thread/tool-calls", "thread/reply-extras"),
-    *("thread/reply", "thread/print", "exports/page"),
+    *("thread/reply", "thread/print", "thread/exported"),
 )
 ICONS = ("wrench", *file_icons.ALL)
 POLICY = (

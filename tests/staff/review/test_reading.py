@@ -178,7 +178,7 @@ def test_newer_and_older_links_lead_to_neighbours_even_if_times_are_equal(
     newest_first = Conversation.objects.exclude(pk=trashed.pk).values_list("pk", flat=True)
     keys = list(newest_first.order_by("-updated_at", "-id"))
     for newer, key, older in zip([None, *keys], keys, [*keys[1:], None], strict=False):
-        links = parse(ritas.get(address(key)).text).find_all(".subrooms a[rel]")
+        links = parse(ritas.get(address(key)).text).find_all(".tabs a[rel]")
         leads_to = {link.attributes["rel"]: link.attributes["href"] for link in links}
         expected = {"prev": newer, "next": older}
         assert {name: f"{address(pk)}" for name, pk in expected.items() if pk} == {

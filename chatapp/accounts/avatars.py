@@ -33,7 +33,7 @@ _one_at_a_time = Lock()
 
 
 class AvatarForm(forms.Form):
-    """A picture; static/js/avatar.js makes it small before it is sent."""
+    """A picture; static/js/account/avatar.js makes it small before it is sent."""
 
     picture = forms.FileField(
         widget=forms.FileInput({"accept": "image/*", "data-avatar": ""}),

@@ -1,9 +1,9 @@
-// Scripts for the messages of a chat, loaded by static/js/messages-loader.js.
+// Scripts for the messages of a chat, loaded by static/js/page/messages-loader.js.
 
-import "./context-offers.js";
-import "./reasoning.js";
-import "./outline.js";
-import "./thread-keys.js";
-import "./copying.js";
-import "./long-prompts.js";
-import "./drawing-pace.js";
+import "./composer/context-offers.js";
+import "./thread/reasoning.js";
+import "./thread/outline.js";
+import "./thread/keys.js";
+import "./thread/copying.js";
+import "./thread/long-prompts.js";
+import "./thread/drawing-pace.js";

@@ -12,7 +12,7 @@ from tests.support.fake_upstream import FakeUpstream, Pause, Stall, delta, done,
 from tests.support.live import Person, Server
 
 LISTS = "**/conversations/?*"
-SCRIPT = "**/js/list-actions.*"
+SCRIPT = "**/js/sidebar/actions.*"
 COUNT_LISTS = """
 document.addEventListener("htmx:after:settle", ({ target: { id } }) => {
   const { dataset } = document.documentElement;
@@ -293,7 +293,7 @@ def test_actions_before_their_script_has_loaded_are_performed_afterwards(
 def test_nothing_is_done_if_its_script_cannot_be_loaded_and_that_is_reported(
     desk: Desk, tab: Tab
 ) -> None:
-    desk.expect_error("ERR_FAILED|list-actions")
+    desk.expect_error("ERR_FAILED|sidebar/actions")
     tab.page.route(SCRIPT, lambda route: route.abort())
     tab.page.get_by_role("button", name="Options for Chat 0").click()
     expect(toast(tab)).to_contain_text("That didn't work.")

@@ -106,7 +106,7 @@ def test_enter_opens_the_search_page_if_the_script_cannot_be_loaded(
     desk: Desk, palette: Palette
 ) -> None:
     desk.expect_error("ERR_FAILED")
-    palette.page.route("**/js/search.*.js", lambda route: route.abort())
+    palette.page.route("**/js/search/dialog.*.js", lambda route: route.abort())
     palette.page.keyboard.press("Control+k")
     palette.type("nightin")
     expect(palette.options).to_have_count(2)

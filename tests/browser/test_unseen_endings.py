@@ -106,7 +106,7 @@ def test_the_title_is_marked_even_if_the_script_loads_after_the_end(
     desk: Desk, upstream: FakeUpstream
 ) -> None:
     routes: list[Route] = []
-    desk.context.route("**/while-streaming*.js", lambda route: routes.append(route))
+    desk.context.route("**/thread/while-streaming.*.js", lambda route: routes.append(route))
     tab = desk.open()
     ask_and_look_away(tab, upstream)
     routes[0].continue_()
@@ -165,7 +165,7 @@ def test_one_ending_makes_one_notification_however_late_the_script_loads(
     notification_tab: Tab, desk: Desk, upstream: FakeUpstream
 ) -> None:
     routes: list[Route] = []
-    desk.context.route("**/while-streaming*.js", lambda route: routes.append(route))
+    desk.context.route("**/thread/while-streaming.*.js", lambda route: routes.append(route))
     enable_notifications(notification_tab)
     first, last = Pause(), Pause()
     upstream.script(role(), delta("One."), first, delta(" Two."), last, finish(), done())

@@ -30,7 +30,8 @@ def loaded_scripts(alices: Client, **attributes: str) -> list[str]:
 
 def test_the_page_loads_one_module_that_disarms_foreign_text_first(alices: Client) -> None:
     assert loaded_scripts(alices, type="module") == ["chat"]
-    assert IMPORTED.findall((ROOT / "static/js/chat.js").read_text())[0] == "./untrusted-html.js"
+    imported = IMPORTED.findall((ROOT / "static/js/chat.js").read_text())
+    assert imported[0] == "./page/untrusted-html.js"
 
 
 def test_the_script_that_sets_the_appearance_loads_before_the_page_is_drawn(alices: Client) -> None:

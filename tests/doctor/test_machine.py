@@ -39,7 +39,7 @@ def test_collected_files_of_this_version_pass(static_root: Path) -> None:
 
 
 def test_collected_files_of_another_version_fail(static_root: Path) -> None:
-    script = static_root / "js" / "scrolling.js"
+    script = static_root / "js" / "chat.js"
     script.write_text(script.read_text() + "// as it was before")
     status, finding = check(static_root)
     assert status is Status.FAILED

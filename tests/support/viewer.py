@@ -7,8 +7,8 @@
         await viewer.until_ended()
         viewer.check_that_it_only_grew(whole)
 
-It mirrors two things: how static/js/connection.js builds the socket's URL, and how long it waits
-before it reconnects.
+It mirrors two things: how static/js/connection/socket.js builds the socket's URL, and how long it
+waits before it reconnects.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ DEACTIVATED = 4403
 RECONNECT_CODES = frozenset({1001, 1005, 1006, 1011, 1012, 1013, 1014})
 REOPENS_AFTER = 3.0  # seconds, after any other close code
 JITTER = 0.3
-FIRST_DELAY, MAX_DELAY_LENGTH = 0.15, 10.0  # seconds, as static/js/connection.js waits
+FIRST_DELAY, MAX_DELAY_LENGTH = 0.15, 10.0  # seconds, as static/js/connection/socket.js waits
 
 
 class Viewer(Visitor):

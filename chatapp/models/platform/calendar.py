@@ -18,7 +18,7 @@ def get_day(moment: datetime) -> date:
 def in_words(moment: datetime, now: datetime) -> str:
     """Return a coming moment, for example "tomorrow at 00:00 (UTC)".
 
-    static/js/local-times.js replaces the words by those of the browser's time zone.
+    static/js/page/local-times.js replaces the words by those of the browser's time zone.
     """
     local, today = moment.astimezone(zone()), get_day(now)
     days = {today: "today", today + timedelta(days=1): "tomorrow"}

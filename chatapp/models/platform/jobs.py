@@ -81,7 +81,7 @@ class Job(models.Model):
 
     @property
     def progress(self) -> dict[str, object]:
-        """The answer to a page that shows the job, every second (static/js/job-progress.js)."""
+        """The answer to a page that shows the job, every second (static/js/jobs/progress.js)."""
         return {"percent": self.percent, "state": self.state, "has_ended": not self.is_unended}
 
     def advance(self, **fields: object) -> None:

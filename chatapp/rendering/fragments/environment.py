@@ -156,8 +156,8 @@ def csrf_input_once(request: HttpRequest) -> dict[str, object]:
 
 
 def allowed_attributes() -> str:
-    """Return the attributes allowed in rendered text, as static/js/untrusted-html.js reads them:
-    `a href rel,ol start`."""
+    """Return the attributes allowed in rendered text, such as `a href rel,ol start`, for
+    static/js/page/untrusted-html.js."""
     return ",".join(" ".join([tag, *forms]) for tag, forms in ALLOWED.items() if forms)
 
 

@@ -166,10 +166,10 @@ def ended_fragment(conversation: UUID) -> str:
 
 
 def list_fragment() -> str:
-    """Make static/js/conversation-list.js reload the lists, because rows have moved."""
+    """Make static/js/sidebar/conversation-list.js reload the lists, because rows have moved."""
     return replace("#list-state", draw("chat/_list_state.html", {}))
 
 
 def draft_fragment(conversation: UUID | None) -> str:
-    """Make static/js/attachments.js reload the attachments, if the page shows this draft."""
+    """Make static/js/files/attachments.js reload the attachments, if the page shows this draft."""
     return replace("#draft-state", draw("files/_draft_state.html", {"changed": conversation or ""}))

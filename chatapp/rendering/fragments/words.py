@@ -218,7 +218,7 @@ def moment(value: datetime) -> str:
 
 
 def local_time(value: datetime) -> SafeString:
-    """Return a `time` element; static/js/local-times.js shows it in the browser's time zone."""
+    """Return a `time` element, which static/js/page/local-times.js shows in local time."""
     text = f"{value.day} {value:%b %Y %H:%M} UTC"
     return format_html('<time datetime="{}" data-local>{}</time>', value.isoformat(), text)
 

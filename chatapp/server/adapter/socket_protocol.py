@@ -41,7 +41,7 @@ MAX_UNREAD_BYTES = 2 * MAX_INCOMING
 # Frames per action of a tab, on average and in a burst: pongs, and fragments of a long prompt.
 FRAMES_PER_ACTION, FRAMES_AT_ONCE_PER_ACTION = 2, 50
 
-# What static/js/heartbeat.js sends, and an answer that changes nothing on the page.
+# What static/js/connection/heartbeat.js sends, and an answer that changes nothing on the page.
 BEAT, BEAT_ANSWER = b'{"action":"beat"}', "<!---->"
 BEAT_HEAD = bytes([0x81, 0x80 | len(BEAT)])  # of the frame, before the four bytes of the mask
 BEAT_NUMBER = int.from_bytes(BEAT)

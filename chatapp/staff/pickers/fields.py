@@ -1,4 +1,4 @@
-"""Form fields with suggestions, which `static/js/picker.js` shows."""
+"""Form fields with suggestions, which `static/js/staff/picker.js` shows."""
 
 from typing import Any
 

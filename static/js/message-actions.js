@@ -1,6 +1,0 @@
-// Actions on messages, loaded by static/js/lazy.js.
-
-import "./message-menu.js";
-import "./feedback.js";
-import "./siblings.js";
-import "./tokens.js";

@@ -1,7 +1,9 @@
 """The page's scripts: how they are loaded, and what they may know."""
 
 import re
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from posixpath import dirname, join, normpath
 
 import pytest
 from django.test import Client
@@ -11,7 +13,9 @@ from tests.support.live import ROOT, Site
 from tests.support.page import parse
 
 SCRIPTS = sorted((ROOT / "static" / "js").rglob("*.js"))
+MOST_LINES = 250
 IMPORTED = re.compile(r'^import\b[^;]*?"([^"]+)";', re.M)
+IMPORTED_LATER = re.compile(r'\bimport\("([^"]+)"\)')
 HASHED = re.compile(r"\.\.?/([\w/-]+)\.[0-9a-f]{12}\.js")
 # Undocumented names from the code of htmx and hx-ws.
 INTERNAL = re.compile(r"_htmx|\.(queue|socket|cancelled|swapSpec)\b|\btasks\b")
@@ -56,7 +60,23 @@ def test_imports_name_existing_files_by_their_hash(site: Site) -> None:
 def test_a_script_is_short_and_opens_with_a_comment(script: Path) -> None:
     text = script.read_text()
     assert text.startswith("// ")
-    assert text.count("\n") <= 100
+    assert text.count("\n") <= MOST_LINES
+
+
+def find_imported_names(script: Path) -> set[str]:
+    """Return the scripts that this one imports, at once or later, by their names."""
+    text = script.read_text()
+    files = [*IMPORTED.findall(text), *IMPORTED_LATER.findall(text)]
+    return {normpath(join(dirname(name_script(script)), file)) for file in files}
+
+
+def test_no_script_imports_itself_by_way_of_others() -> None:
+    imported_names = {name_script(script): find_imported_names(script) for script in SCRIPTS}
+    assert set().union(*imported_names.values()) <= imported_names.keys()
+    try:
+        TopologicalSorter(imported_names).prepare()
+    except CycleError as error:
+        pytest.fail(f"A cycle of imports: {' imports '.join(reversed(error.args[1]))}")
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=name_script)

@@ -1,6 +1,5 @@
 // The details of the meter: what fills the model's context, in tokens, as an estimate.
 
-import { figures, model } from "./context-meter.js";
 import { groupDigits } from "./message-box.js";
 
 const GAP = 8; // px above the meter
@@ -11,14 +10,14 @@ export function about(count) {
   return groupDigits(Math.round(count / step) * step);
 }
 
-export function fill(details, meter) {
-  const amounts = figures();
+// Fills in the tokens by what they are for, and places the details above the meter.
+export function fill(details, meter, model, amounts) {
   const { left, right, top } = meter.getBoundingClientRect();
   const { clientWidth: width, clientHeight: height } = document.documentElement;
   const isLeft = left < width / 2;
   details.style.inset =
     `auto ${isLeft ? "auto" : `${width - right}px`} ${height - top + GAP}px ${isLeft ? `${left}px` : "auto"}`;
-  details.querySelector("bdi").textContent = model()?.text.trim() ?? "";
+  details.querySelector("bdi").textContent = model;
   details.querySelector("[data-of]").textContent =
     `About ${about(amounts.prompt + amounts.answer)} of ${groupDigits(amounts.most)} tokens`;
   for (const part of details.querySelectorAll("[data-part]")) {

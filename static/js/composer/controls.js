@@ -2,8 +2,7 @@
 // model has them. A choice holds from the next message on: a new chat sends it with that, another at once.
 
 import { model } from "./context-meter.js";
-import { TOOLS, markTouched } from "../settings/draft.js";
-import { conversation } from "../page/state.js";
+import { offServers, storeField } from "../settings/draft.js";
 
 const FIXED = "Your administrator has fixed this for the model";
 const OWN = "The model has its own in the chat settings";
@@ -15,9 +14,6 @@ const byId = (id) => document.getElementById(id);
 const own = () => JSON.parse(byId("settings-state").dataset.own ?? "{}")[model()?.value] ?? {};
 const fixedBy = (fixes, name) => (fixes !== undefined ? FIXED : name in own() ? OWN : "");
 const valueOf = (name) => own()[name] ?? stateOf(name).value;
-
-// What is switched off: the servers' primary keys.
-export const offServers = () => (stateOf(TOOLS)?.value ?? "").split(" ").filter(Boolean);
 
 // What the settings of a model that lacks them say is kept.
 function draw() {
@@ -55,15 +51,7 @@ function fillEfforts(efforts, isFixed) {
 function choose(name, value) {
   stateOf(name).value = value;
   stateOf(name).dispatchEvent(new Event("input", { bubbles: true })); // for the panel
-  keep(name);
-}
-
-// Stores what this field of the state says now, at once or with the first prompt.
-export function keep(name) {
-  markTouched();
-  if (!conversation()) return;
-  byId("choose").setAttribute("hx-include", `#composer-state [name=conversation], #settings-state [name=${name}]`);
-  byId("choose").click();
+  storeField(name);
 }
 
 document.addEventListener("click", ({ target }) => {

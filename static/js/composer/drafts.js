@@ -9,9 +9,8 @@ import { draftSettings, takeSettings } from "../settings/draft.js";
 import { newId } from "../page/ids.js";
 import { box, fillAbove, joinParagraphs } from "./message-box.js";
 import { conversation } from "../page/state.js";
-import { bubbleOf } from "./pending-bubble.js";
-import { putBack, unanswered } from "./prompt.js";
-import { editAgain } from "./reopened-editor.js";
+import { bubbleOf, unanswered } from "./pending-prompt.js";
+import { putBack, reopenEditor } from "./prompt.js";
 import { OURS } from "../page/untrusted-html.js";
 
 const RELOADED = "draft"; // in sessionStorage: the draft's name across a reload
@@ -64,10 +63,16 @@ function restoreDraft(other) {
   const isLost = sent && !bubbleOf(sent[0]);
   fillAbove(joinParagraphs(text, pasted)); // version 0.5 kept a long paste apart
   if (isLost) putBack(sent[0], joinParagraphs(...sent.slice(1)), edited ? "" : sentEdit);
-  if (edited) editAgain(...edited);
-  takeSettings(settings);
+  if (edited) reopenEditor(...edited);
+  restoreSettings(settings);
   keepDraft();
   keep(other, "");
+}
+
+function restoreSettings(settings) {
+  const { draft, settings_of: model } = takeSettings(settings) ?? {};
+  if (draft) import("../settings/panel-models.js").catch(() => {}); // counts them
+  if (model) document.getElementById("settings-opener").click(); // they are of one model
 }
 
 // Text typed for a deleted conversation stays in the box, which now belongs to the new chat.

@@ -14,12 +14,6 @@ export async function askForModel(anchor, chosen, take, isFit) {
   (await loadSheet()).open("", { anchor, chosen: () => [chosen], take, isFit });
 }
 
-// Opens it with a check box for each model; calls `take` with each that is clicked. `chosen` returns
-// those that are checked.
-export async function askForModels(anchor, chosen, take) {
-  (await loadSheet()).open("", { anchor, chosen, take, isSeveral: true });
-}
-
 let typedText = null; // while the script is loading
 
 async function toggle(text = "") {

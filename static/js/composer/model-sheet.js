@@ -3,7 +3,7 @@
 
 import { chosenFirst, entriesOf, matching, setFirst, setIn } from "./model-list.js";
 import { draw, mark, placeAt } from "./model-rows.js";
-import "./other-models.js";
+import { answering, toggle } from "./other-models.js";
 
 const FINE_POINTER = matchMedia("(pointer: fine)"); // focusing opens no on-screen keyboard
 const STEPS = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 }; // rows
@@ -85,6 +85,12 @@ sheet.addEventListener("keydown", (event) => {
   else if (key === "Escape") close(); // must not stop the reply
   else return void (key.length === 1 && search.focus());
   event.preventDefault();
+});
+
+document.addEventListener("click", ({ target }) => {
+  if (!target.closest?.(".model-several")) return;
+  sheet.hidePopover();
+  open("", { anchor: select(), chosen: answering, take: toggle, isSeveral: true });
 });
 
 search.addEventListener("input", show);

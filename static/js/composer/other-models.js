@@ -5,7 +5,6 @@
 import { OURS } from "../page/untrusted-html.js";
 import { focusBox } from "./message-box.js";
 import { setIn } from "./model-list.js";
-import { askForModels } from "./model-opener.js";
 
 const MAX_COUNT = 3; // besides the selected model
 
@@ -14,7 +13,7 @@ const field = () => place().querySelector("input");
 const sheet = () => document.getElementById("model-sheet");
 const select = () => document.getElementById("model");
 const others = () => field().value.split("\n").filter(Boolean);
-const answering = () => [select().value, ...others()];
+export const answering = () => [select().value, ...others()];
 
 function show(models) {
   const before = `${others()}`;
@@ -35,7 +34,7 @@ function chipOf(value) {
 }
 
 // Checks a model, or unchecks it; one answers at least. The first of those left is the selected one.
-function toggle(value) {
+export function toggle(value) {
   if (!answering().includes(value)) return others().length < MAX_COUNT && show([...others(), value]);
   const [first, ...rest] = answering().filter((one) => one !== value);
   if (!first) return;
@@ -56,9 +55,6 @@ document.addEventListener("click", ({ target }) => {
   }
   if (target.closest?.(`.beside-choose${OURS}`)) show([]);
   if (target.closest?.(".model-done")) focusBox();
-  if (!target.closest?.(".model-several")) return;
-  sheet().hidePopover();
-  askForModels(select(), answering, toggle);
 });
 
 // A model that is now the selected one must not answer twice.

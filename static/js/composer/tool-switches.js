@@ -1,7 +1,6 @@
 // The switches of the tool servers, above the message box. The server lists them each time they are opened.
 
-import { keep, offServers } from "./controls.js";
-import { set, TOOLS } from "../settings/draft.js";
+import { offServers, set, storeField, TOOLS } from "../settings/draft.js";
 import { conversation } from "../page/state.js";
 import { tell } from "../page/toast.js";
 
@@ -35,5 +34,5 @@ document.addEventListener("change", ({ target }) => {
   const others = offServers().filter((server) => !inputs.some(({ value }) => value === server));
   const off = inputs.filter(({ checked }) => !checked).map(({ value }) => value);
   set(TOOLS, [...others, ...off].join(" "));
-  keep(TOOLS);
+  storeField(TOOLS);
 });

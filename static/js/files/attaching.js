@@ -1,8 +1,8 @@
 // Takes files from the button, from a drop anywhere on the page and from the clipboard, and long
 // pasted texts, which become files: browsers take so long to lay them out in the message box that the
-// page would freeze.
+// page would freeze. What else people do with files is loaded once there are any.
 
-import { extras } from "./attachments.js";
+import { chips, presetHasImages } from "./attachments.js";
 import { box, fill, joinParagraphs } from "../composer/message-box.js";
 import { say } from "../page/state.js";
 import { arrive } from "./waiting.js";
@@ -11,12 +11,13 @@ const LONG = 5000; // code units
 const FAILED = "The files couldn't be attached. Try again in a moment.";
 
 const input = () => document.getElementById("files-input");
+const loadAttachedFiles = () => import("./attached-files.js");
 
 // Returns whether all of them were attached.
 async function attach(files) {
   const arriving = arrive(files.length);
   try {
-    const { upload } = await extras();
+    const { upload } = await loadAttachedFiles();
     return await upload(files, arriving);
   } catch {
     say(FAILED);
@@ -53,6 +54,10 @@ document.addEventListener("paste", (event) => {
   event.preventDefault();
   if (files.length) attach(files);
   else attachText(text.replace(/\r\n?/g, "\n"));
+});
+
+document.addEventListener("chat:files", () => {
+  if (chips().length || presetHasImages()) loadAttachedFiles().catch(() => {});
 });
 
 // ---- dragging files over the page

@@ -1,6 +1,5 @@
 // The files in the draft: chips above the message box, which the server draws and this reloads when
-// they have changed in any tab. Fires `chat:files` on the document after each drawing. What people do
-// with files is in attached-files.js, which is loaded once there are any.
+// they have changed in any tab. Fires `chat:files` on the document after each drawing.
 
 import { form, isEmpty } from "../composer/message-box.js";
 import { conversation } from "../page/state.js";
@@ -12,7 +11,6 @@ const all = () => [...list().querySelectorAll("[data-file]")];
 export const chips = () => all().filter(({ dataset }) => !SENT.has(dataset.file));
 export const nameOf = (chip) => chip.querySelector(".chip-name").textContent;
 export const presetHasImages = () => Boolean(document.getElementById("context-meter").dataset.images);
-export const extras = () => import("./attached-files.js");
 
 export const refresh = () => htmx.trigger(document.getElementById("draft-files"), "refresh");
 
@@ -42,7 +40,6 @@ export function redraw() {
   form().elements.attached.value = shown.map(({ dataset }) => dataset.file).join("\n");
   form().toggleAttribute("data-empty", isEmpty());
   document.dispatchEvent(new Event("chat:files"));
-  if (shown.length || presetHasImages()) extras().catch(() => {});
 }
 
 // Hides the files of a prompt that was sent, until the server has moved them to the thread.

@@ -1,5 +1,6 @@
-// What is set for a chat before its first prompt, as a part of its draft: fields of the composer's form,
-// which are hidden ones until the panel with all of them is opened. Each preset's own are kept apart.
+// What is set for a chat at the composer. Before the first prompt it is a part of the draft: fields of the
+// composer's form, which are hidden ones until the panel with all of them is opened. Each preset's own are
+// kept apart.
 
 import { form } from "../composer/message-box.js";
 import { conversation } from "../page/state.js";
@@ -23,14 +24,14 @@ export function draftSettings() {
   return Object.keys(all).length ? all : undefined;
 }
 
+// Takes over the settings of a stored draft, and returns those of the shown preset if they are now its own.
 export function takeSettings(settings = {}) {
-  if (conversation()) return;
+  if (conversation()) return null;
   const { [preset()]: own, ...others } = settings;
   ofOthers = { ...others, ...ofOthers };
-  if (!own || isTouched()) return;
+  if (!own || isTouched()) return null;
   write(own);
-  if (own.draft) import("./panel-models.js").catch(() => {}); // counts them
-  if (own.settings_of) document.getElementById("settings-opener").click(); // they are of one model
+  return own;
 }
 
 // Sets the fields of a draft. A person who may not read the preset has only that of the tools.
@@ -54,6 +55,19 @@ export function set(name, value) {
 export function markTouched() {
   if (!conversation()) holder().dataset.touched = "";
   document.dispatchEvent(new Event("chat:chosen"));
+}
+
+// What is switched off: the tool servers' primary keys.
+export const offServers = () =>
+  (holder().querySelector(`[name=${TOOLS}]`)?.value ?? "").split(" ").filter(Boolean);
+
+// Stores what this field says now, at once or with the first prompt.
+export function storeField(name) {
+  markTouched();
+  if (!conversation()) return;
+  const choose = document.getElementById("choose");
+  choose.setAttribute("hx-include", `#composer-state [name=conversation], #settings-state [name=${name}]`);
+  choose.click();
 }
 
 // The panel's fields take the place of the hidden ones, except that of the tools, which it lacks. The

@@ -5,7 +5,7 @@ import { listFiles } from "./editor-files.js";
 import { takesMessages } from "../page/htmx-socket.js";
 import { tooLong } from "../composer/message-box.js";
 import { isStreaming, say } from "../page/state.js";
-import { unanswered } from "../composer/prompt.js";
+import { unanswered } from "../composer/pending-prompt.js";
 import { OURS } from "../page/untrusted-html.js";
 
 const EDITOR = `<form class="editor" hx-ws:send hx-include="#model, #others input">

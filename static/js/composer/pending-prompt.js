@@ -1,4 +1,13 @@
-// A prompt in the thread from the moment it is sent until the server has drawn it.
+// The prompt that was sent and has no answer yet. It is in the thread from the moment it is sent until the
+// server has drawn it.
+
+let pending = null; // {id, text, edited, files, message}
+
+export const unanswered = () => pending;
+
+export function setUnanswered(prompt) {
+  pending = prompt;
+}
 
 export const bubbleOf = (id) => document.getElementById(`m-${id}`);
 

@@ -1,7 +1,6 @@
 // The scripts that the chat page needs at first, served as one file
 // (chatapp/server/middleware/bundles.py). They run in this order, each after its own imports;
-// page/untrusted-html.js must run first. Others are loaded later: see page/lazy.js and
-// page/messages-loader.js.
+// page/untrusted-html.js must run first. Others are loaded later: see page/lazy.js.
 
 import "./page/untrusted-html.js";
 import "./page/htmx-socket.js";
@@ -10,13 +9,10 @@ import "./account/storage.js";
 import "./page/conversation.js";
 import "./connection/commands.js";
 import "./connection/status-line.js";
-import "./connection/session.js";
 import "./connection/socket.js";
 import "./connection/heartbeat.js";
-import "./connection/stale-frames.js";
-import "./page/latest-page.js";
+import "./page/navigation.js";
 import "./sidebar/late-lists.js";
-import "./page/failed-navigation.js";
 import "./composer/message-box.js";
 import "./page/ids.js";
 import "./files/attachments.js";
@@ -28,12 +24,10 @@ import "./composer/drafts.js";
 import "./composer/model-picker.js";
 import "./composer/controls.js";
 import "./composer/model-opener.js";
-import "./composer/send-by.js";
-import "./composer/slash.js";
 import "./composer/shortcuts.js";
+import "./composer/slash.js";
 import "./page/focus.js";
 import "./thread/scrolling.js";
-import "./page/moved-clicks.js";
 import "./thread/scroll-restore.js";
 import "./thread/paging.js";
 import "./page/announcements.js";
@@ -42,9 +36,7 @@ import "./sidebar/conversation-list.js";
 import "./sidebar/infinite-scroll.js";
 import "./page/toast.js";
 import "./page/lazy.js";
-import "./page/messages-loader.js";
 import "./page/menus.js";
 import "./page/dialogs.js";
-import "./page/page-title.js";
 import "./page/local-times.js";
 import "./search/opener.js";

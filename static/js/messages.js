@@ -1,4 +1,4 @@
-// Scripts for the messages of a chat, loaded by static/js/page/messages-loader.js.
+// Scripts for the messages of a chat, loaded by static/js/page/lazy.js.
 
 import "./composer/context-offers.js";
 import "./thread/reasoning.js";
@@ -6,4 +6,5 @@ import "./thread/outline.js";
 import "./thread/keys.js";
 import "./thread/copying.js";
 import "./thread/long-prompts.js";
+import "./thread/moved-clicks.js";
 import "./thread/drawing-pace.js";

@@ -29,7 +29,7 @@ addEventListener("keydown", (event) => {
 
   const box = () => document.getElementById("message");
 
-  // The same rule as in composer/send-by.js.
+  // The same rule as in composer/shortcuts.js.
   const sends = ({ key, ctrlKey, metaKey, shiftKey }) => {
     if (key !== "Enter") return false;
     const isTouched = matchMedia("(pointer: coarse)").matches;

@@ -1,9 +1,28 @@
-// Keyboard shortcuts: Enter sends (see send-by.js), Escape stops the reply, "/" focuses the message box,
-// and Ctrl+Shift+O or Cmd+Shift+O starts a new chat.
+// Keyboard shortcuts: a key sends the prompt, Escape stops the reply, "/" focuses the message box, and
+// Ctrl+Shift+O or Cmd+Shift+O starts a new chat.
+//
+// Enter sends, or only Ctrl+Enter or Cmd+Enter if `send-by` in localStorage is `ctrl-enter`. On touch screens
+// Enter always inserts a new line, since their keyboards have no other key for it.
 
 import { box, form } from "./message-box.js";
 import { isStreaming } from "../page/state.js";
-import { sends } from "./send-by.js";
+
+const SETTING = "send-by";
+const TOUCH = matchMedia("(pointer: coarse)");
+
+const enterSends = () => !TOUCH.matches && localStorage.getItem(SETTING) !== "ctrl-enter";
+
+export const sends = ({ key, ctrlKey, metaKey, shiftKey }) =>
+  key === "Enter" && (ctrlKey || metaKey || (enterSends() && !shiftKey));
+
+function showSendKey() {
+  box().enterKeyHint = enterSends() ? "send" : "enter";
+  form().querySelector(".send").title = enterSends() ? "Send (Enter)" : "Send (Ctrl+Enter)";
+}
+
+document.addEventListener("chat:shown", showSendKey);
+document.addEventListener("focusin", showSendKey); // the setting may have changed
+addEventListener("storage", showSendKey);
 
 const isTyping = (target) => target.matches?.("input, textarea, select, [contenteditable]");
 

@@ -2,7 +2,7 @@
 // stays in the box: arrow keys select, Enter and Tab choose, Escape closes. Loaded by slash.js.
 
 import { box, form } from "./message-box.js";
-import { sends } from "./send-by.js";
+import { sends } from "./shortcuts.js";
 import { act, insert, press, use } from "./slash-actions.js";
 import { untilLoaded, commands, load, prompts } from "./slash-index.js";
 import { close, draw, isOpen, selectedEntry, step } from "./slash-rows.js";

@@ -3,7 +3,7 @@
 // the box has got the focus.
 
 import { box } from "./message-box.js";
-import { sends } from "./send-by.js";
+import { sends } from "./shortcuts.js";
 
 const SOON = 500; // ms
 

@@ -8,7 +8,6 @@ import {
   beforeConnecting, giveUp, isOpen, openAgainIn, openedUrl, reopen, send, takesMessages,
 } from "../page/htmx-socket.js";
 import { CLOSE, shownState } from "../page/state.js";
-import { isSignedIn } from "./session.js";
 
 const ENDS = { [CLOSE.DEACTIVATED]: "deactivated", [CLOSE.TOO_MANY_TABS]: "too-many" };
 const SOON = 150, LATER = 3000, LATEST = 10_000; // ms
@@ -86,6 +85,14 @@ function comeBack() {
 async function askWhetherSignedIn(goOn = () => {}) {
   if ((await isSignedIn()) === false) endSignedOut();
   else goOn();
+}
+
+// Asks by requesting the list of conversations. Undefined if the server does not answer.
+async function isSignedIn() {
+  const list = document.getElementById("lists").getAttribute("hx-get");
+  const answer = await fetch(list, { redirect: "manual" }).catch(() => null);
+  if (answer?.ok) return true;
+  if (answer?.type === "opaqueredirect") return false;
 }
 
 function reconnectIfDue() {

@@ -1,8 +1,7 @@
-// Which conversation the page shows. Fires `chat:shown` on the document for the first conversation and
-// each other one, and `chat:named` when a new chat has been stored and so has an address. If the shown
-// conversation is deleted, a new chat takes its place: `chat:gone`, then `chat:shown`.
-
-import { setTitle } from "./page-title.js";
+// Which conversation the page shows, with its address and title. Fires `chat:shown` on the document for the
+// first conversation and each other one, and `chat:named` when a new chat has been stored and so has an
+// address. If the shown conversation is deleted, a new chat takes its place: `chat:gone`, then `chat:shown`.
+// The page's title has a mark in front if a reply has ended unseen.
 
 const tell = (name) => document.dispatchEvent(new Event(name));
 
@@ -53,4 +52,17 @@ function leave() {
   document.querySelectorAll(".crumb:not(#preset-chip), .project-head, .project-about, .project-page").forEach((one) => one.remove());
   tell("chat:gone");
   tell("chat:shown");
+}
+
+const MARK = "● ";
+let isMarked = false;
+
+function setTitle(title) {
+  document.title = `${isMarked ? MARK : ""}${title} · ${document.body.dataset.app}`;
+}
+
+export function markTitle(isUnseen) {
+  isMarked = isUnseen;
+  const bare = document.title.startsWith(MARK) ? document.title.slice(MARK.length) : document.title;
+  document.title = `${isMarked ? MARK : ""}${bare}`;
 }

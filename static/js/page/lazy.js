@@ -1,5 +1,6 @@
 // Loads scripts on demand. Scripts for actions are loaded when the pointer or the focus comes near; an
-// event that arrives before its script is held back and dispatched again once the script has loaded.
+// event that arrives before its script is held back and dispatched again once the script has loaded. Other
+// scripts are loaded once there are replies or messages that need them.
 
 import { OURS } from "./untrusted-html.js";
 import { isStreaming, streaming } from "./state.js";
@@ -10,10 +11,12 @@ const FAILED = "That didn't work. Nothing was changed. Try again in a moment.";
 const isChanged = ({ ctrlKey, metaKey, shiftKey }) => ctrlKey || metaKey || shiftKey;
 const opensMenu = `:is([popovertarget="message-menu"], [data-answer-with])${OURS}`;
 
+// ---- actions
+
 // For each script: the elements that it is for, and the events that it handles.
 const BY_HAND = [
   {
-    fetched: () => import("../sidebar/actions.js"),
+    load: () => import("../sidebar/actions.js"),
     near: `#lists, .conversation${OURS}, #chat-options, #title, [data-answers], [data-keep]`,
     acts: (event) => {
       const on = (selector) => event.target.closest?.(selector);
@@ -24,7 +27,7 @@ const BY_HAND = [
     },
   },
   {
-    fetched: () => import("../thread/message-actions.js"),
+    load: () => import("../thread/message-actions.js"),
     near: `${opensMenu}, .siblings${OURS}, .feedback${OURS}, .token-line${OURS}`,
     acts: ({ type, key, target }) =>
       (type === "click" &&
@@ -32,19 +35,19 @@ const BY_HAND = [
       (key?.startsWith("Arrow") && target.closest?.(`.token${OURS}`)),
   },
   {
-    fetched: () => import("../thread/editing.js"),
+    load: () => import("../thread/editing.js"),
     near: `[data-edit]${OURS}`,
     acts: ({ type, key, target }) =>
       (type === "click" && target.closest?.(`[data-edit]${OURS}`)) ||
       (key === "ArrowUp" && target.id === "message" && !target.value),
   },
   {
-    fetched: () => import("../files/viewer.js"),
+    load: () => import("../files/viewer.js"),
     near: `[data-view]${OURS}`,
     acts: (event) => event.type === "click" && !isChanged(event) && event.target.closest?.(`[data-view]${OURS}`),
   },
   {
-    fetched: () => import("../settings/panel.js"),
+    load: () => import("../settings/panel.js"),
     near: `[data-settings]${OURS}`,
     acts: ({ type, target }) => type === "click" && target.closest?.(`[data-settings]${OURS}`),
   },
@@ -54,46 +57,86 @@ const BY_HAND = [
 const mayFollow = ({ type, key, target }, near) =>
   key === "Escape" || (type === "click" && target.closest?.(near));
 
-for (const { fetched, near, acts } of BY_HAND) {
-  let coming = null;
-  let isThere = false;
+for (const { load, near, acts } of BY_HAND) {
+  let loading = null;
+  let isLoaded = false;
   let isAwaited = false; // by an event that was held back
 
-  const come = () => {
-    coming ??= fetched().then(() => (isThere = true), () => (coming = null));
-    return coming;
+  const loadOnce = () => {
+    loading ??= load().then(() => (isLoaded = true), () => (loading = null));
+    return loading;
   };
 
   for (const type of ["pointerover", "focusin"]) {
-    document.addEventListener(type, ({ target }) => isThere || (target.closest?.(near) && come()));
+    document.addEventListener(type, ({ target }) => isLoaded || (target.closest?.(near) && loadOnce()));
   }
   for (const type of ["click", "dblclick", "keydown", "submit"]) {
     window.addEventListener(type, async (event) => {
-      if (isThere || !(acts(event) || (isAwaited && mayFollow(event, near)))) return;
+      if (isLoaded || !(acts(event) || (isAwaited && mayFollow(event, near)))) return;
       event.preventDefault();
       event.stopImmediatePropagation();
       isAwaited = true;
-      if (await come()) event.target.dispatchEvent(new event.constructor(type, event));
+      if (await loadOnce()) event.target.dispatchEvent(new event.constructor(type, event));
       else tell(FAILED);
       isAwaited = false;
     }, true);
   }
 }
 
+// ---- replies
+
 for (const type of ["chat:shown", "htmx:after:settle"]) {
   document.addEventListener(type, () => {
     const mayHaveCode = isStreaming() || document.querySelector("#messages .code");
     if (mayHaveCode) import("../thread/code-buttons.js").catch(() => {});
-    if (isStreaming()) whileStreaming(streaming());
+    if (isStreaming()) noteEndingsLater(streaming());
   });
 }
 
 const early = new Set(); // replies that streamed before thread/while-streaming.js had loaded
 
-async function whileStreaming(replies) {
+async function noteEndingsLater(replies) {
   for (const reply of replies) early.add(reply);
-  const { lookAt } = await import("../thread/while-streaming.js").catch(() => ({}));
-  if (!lookAt) return;
-  lookAt([...early]);
+  const { noteEndings } = await import("../thread/while-streaming.js").catch(() => ({}));
+  if (!noteEndings) return;
+  noteEndings([...early]);
   early.clear();
+}
+
+// ---- messages
+
+// Their scripts and styles, which an empty chat does not need at first, are loaded with its first message,
+// or at the first sign of a person, who may open something that has the same styles.
+
+const AGAIN = 3000; // ms until the next try
+
+const styles = document.getElementById("messages-styles"); // enabled if the page came with messages
+let areComing = false;
+
+function loadMessages() {
+  if (areComing) return;
+  areComing = true;
+  styles.disabled = false;
+  import("../messages.js").catch(loadMessagesAgain);
+}
+
+function loadMessagesAgain() {
+  setTimeout(() => {
+    areComing = false;
+    loadMessages();
+  }, AGAIN);
+}
+
+styles.addEventListener("error", () => {
+  styles.disabled = true; // or it would not be requested again
+  loadMessagesAgain();
+});
+
+// Not "pointerover", which the browser also fires when a page appears below a pointer at rest.
+for (const type of ["pointermove", "pointerdown", "keydown", "input"]) {
+  document.addEventListener(type, ({ isTrusted }) => isTrusted && loadMessages(), true);
+}
+
+for (const type of ["chat:shown", "htmx:after:settle"]) {
+  document.addEventListener(type, () => document.querySelector("#messages > *") && loadMessages());
 }

@@ -6,5 +6,4 @@ import "./selecting.js";
 import "./conversation-menu.js";
 import "../exports/dialog.js";
 import "./dragging.js";
-import "../page/answers.js";
-import "../composer/temporary.js";
+import "../page/fetched-forms.js";

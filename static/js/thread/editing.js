@@ -7,7 +7,7 @@ import { OURS } from "../page/untrusted-html.js";
 import { box, fillAbove } from "../composer/message-box.js";
 import { say } from "../page/state.js";
 import { draw, editor, field } from "./prompt-editor.js";
-import { sends } from "../composer/send-by.js";
+import { sends } from "../composer/shortcuts.js";
 
 const FAILED = "The prompt's text couldn't be loaded. Try again in a moment.";
 // {prompt, text, attached}: the prompt's id, its text as edited so far, and the ids of the files to keep.

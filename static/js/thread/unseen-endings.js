@@ -3,7 +3,7 @@
 // conversation and shows nothing of the reply.
 
 import { isStreaming } from "../page/state.js";
-import { mark } from "../page/page-title.js";
+import { markTitle } from "../page/conversation.js";
 
 const notifies = () => localStorage.getItem("notify") === "on";
 const canNotify = () => window.Notification?.permission === "granted";
@@ -15,7 +15,7 @@ document.addEventListener("htmx:after:settle", ({ target }) => {
 
 export function noteEnding(reply) {
   if (reply.dataset.ending === "streaming" || isStreaming() || !document.hidden) return;
-  mark(true);
+  markTitle(true);
   if (notifies() && canNotify()) notify(reply);
 }
 
@@ -36,7 +36,7 @@ function notify(reply) {
 
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) return;
-  mark(false);
+  markTitle(false);
   for (const notification of openNotifications) notification.close();
   openNotifications = [];
 });

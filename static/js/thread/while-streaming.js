@@ -5,7 +5,7 @@ import "./silence.js";
 import { noteEnding } from "./unseen-endings.js";
 
 // Looks at replies that streamed when this was requested: they may have ended before it loaded.
-export function lookAt(replies) {
+export function noteEndings(replies) {
   for (const reply of document.querySelectorAll("#messages [data-reply]")) {
     if (replies.includes(reply.dataset.reply)) noteEnding(reply);
   }

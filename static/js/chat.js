@@ -23,7 +23,6 @@ import "./composer/prompt.js";
 import "./composer/drafts.js";
 import "./composer/model-picker.js";
 import "./composer/controls.js";
-import "./composer/model-opener.js";
 import "./composer/shortcuts.js";
 import "./composer/slash.js";
 import "./page/focus.js";

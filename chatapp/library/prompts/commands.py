@@ -12,7 +12,7 @@ class Command:
     name: str
     label: str
     presses: str = ""  # a CSS selector
-    does: str = ""  # a function of static/js/composer/slash-actions.js, for the shown chat
+    does: str = ""  # a function of static/js/composer/slash-entries.js, for the shown chat
 
 
 COMMANDS = (

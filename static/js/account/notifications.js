@@ -1,5 +1,5 @@
-// Asks for the browser's permission to show notifications (thread/unseen-endings.js), only when they are turned
-// on in the preferences.
+// Asks for the browser's permission to show notifications (thread/unseen-endings.js), only when they are
+// turned on in the preferences.
 
 const REFUSED =
   "This browser blocks notifications from this site. Allow them in its settings, then choose again.";

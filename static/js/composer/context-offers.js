@@ -4,7 +4,7 @@
 import { announce } from "../page/announcements.js";
 import { findPercent, model } from "./context-meter.js";
 import { focusBox } from "./message-box.js";
-import { askForModel } from "./model-opener.js";
+import { askForModel } from "./model-picker.js";
 import { conversation } from "../page/state.js";
 import { OURS } from "../page/untrusted-html.js";
 

@@ -2,23 +2,22 @@
 // model has them. A choice holds from the next message on: a new chat sends it with that, another at once.
 
 import { model } from "./context-meter.js";
-import { offServers, storeField } from "../settings/draft.js";
+import { offServers, settingField, storeField } from "../settings/draft.js";
 
 const FIXED = "Your administrator has fixed this for the model";
 const OWN = "The model has its own in the chat settings";
 
-const stateOf = (name) => document.querySelector(`#settings-state [name=${name}]`);
 const byId = (id) => document.getElementById(id);
 
 // What the chosen model has of its own.
 const own = () => JSON.parse(byId("settings-state").dataset.own ?? "{}")[model()?.value] ?? {};
 const fixedBy = (fixes, name) => (fixes !== undefined ? FIXED : name in own() ? OWN : "");
-const valueOf = (name) => own()[name] ?? stateOf(name).value;
+const valueOf = (name) => own()[name] ?? settingField(name).value;
 
 // What the settings of a model that lacks them say is kept.
 function draw() {
   const { efforts = "", searches, fixesEffort, fixesSearch } = model()?.dataset ?? {};
-  const isReadable = stateOf("web_search") !== null;
+  const isReadable = settingField("web_search") !== null;
   const [hasSearch, hasEffort] = [isReadable && searches !== undefined, isReadable && efforts !== ""];
   if (byId("tools")) drawTools(offServers().length);
   byId("controls").hidden = !(byId("tools") || hasSearch || hasEffort);
@@ -49,8 +48,8 @@ function fillEfforts(efforts, isFixed) {
 }
 
 function choose(name, value) {
-  stateOf(name).value = value;
-  stateOf(name).dispatchEvent(new Event("input", { bubbles: true })); // for the panel
+  settingField(name).value = value;
+  settingField(name).dispatchEvent(new Event("input", { bubbles: true })); // for the panel
   storeField(name);
 }
 

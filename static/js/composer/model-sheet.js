@@ -1,8 +1,8 @@
-// A searchable list of models, opened by model-opener.js over the select, which remains what is sent and
-// works without this script. It can also open next to a button, for another use of the chosen model.
+// A searchable list of models, opened by model-picker.js over the select, which remains what is sent and
+// works without this script. It can also open next to a button, for another use of the chosen model, or
+// with a check box for each model. The rows are the options of a listbox.
 
 import { chosenFirst, entriesOf, matching, setFirst, setIn } from "./model-list.js";
-import { draw, mark, placeAt } from "./model-rows.js";
 import { answering, toggle } from "./other-models.js";
 
 const FINE_POINTER = matchMedia("(pointer: fine)"); // focusing opens no on-screen keyboard
@@ -14,7 +14,7 @@ const list = sheet.querySelector("[role=listbox]");
 const select = () => document.getElementById("model");
 export const isOpen = () => sheet.matches(":popover-open");
 
-let currentRequest = null; // a request other than the select's; see model-opener.js
+let currentRequest = null; // a request other than the select's; see `open`
 let entries = [];
 let rows = [];
 let active = 0; // index of the active row
@@ -23,9 +23,12 @@ const say = (words) => (sheet.querySelector("[role=status]").textContent = words
 const opener = () => currentRequest?.anchor ?? select();
 const chosen = () => currentRequest?.chosen() ?? [select().value];
 
+// Opens it for the select, or for a request: next to its `anchor`, where `take` is called with the chosen
+// model, and `isFit` tells by an option's dataset whether to show it. If `isSeveral`, `take` is called with
+// each model that is clicked, and `chosen` returns those that are checked.
 export function open(query = "", request = null) {
   currentRequest = request;
-  placeAt(sheet, opener().getBoundingClientRect());
+  placeAt(opener().getBoundingClientRect());
   sheet.classList.toggle("asked", currentRequest !== null);
   sheet.classList.toggle("several", Boolean(currentRequest?.isSeveral));
   list.ariaMultiSelectable = String(Boolean(currentRequest?.isSeveral));
@@ -42,7 +45,7 @@ const read = () => (entries = chosenFirst(entriesOf(select(), currentRequest?.is
 
 function show() {
   const matches = matching(entries, search.value);
-  rows = draw(list, matches, chosen());
+  rows = drawRows(matches, chosen());
   sheet.querySelector(".model-none").hidden = matches.length > 0;
   say(search.value && (matches.length === 1 ? "1 model" : `${matches.length} models`));
   const first = rows.findIndex(({ ariaSelected }) => ariaSelected === "true");
@@ -69,7 +72,7 @@ function choose(row) {
   const { take, isSeveral } = currentRequest ?? {};
   if (isSeveral) {
     take(row.dataset.value);
-    mark(rows, chosen());
+    for (const other of rows) other.ariaSelected = String(chosen().includes(other.dataset.value));
     return say(`${chosen().length} chosen`);
   }
   close();
@@ -104,3 +107,74 @@ document.addEventListener("htmx:after:settle", ({ target }) => {
   read();
   show();
 });
+
+// ---- its rows
+
+const FIRST_ROWS = 12; // rows drawn at once, more than the sheet shows; the others follow
+const MAX_ROWS = 200; // rows; models after these are found by typing
+
+// Opens it below the box of what opens it, or above in the lower half of the page.
+function placeAt(box) {
+  sheet.classList.toggle("above", box.bottom > document.documentElement.clientHeight / 2);
+  for (const side of ["top", "left", "bottom"]) sheet.style.setProperty(`--picker-${side}`, `${box[side]}px`);
+}
+
+let later = 0; // timer that draws the other rows
+
+// Draws the matches in the list, grouped, and returns their rows: those up to a few after the chosen one now,
+// the others a moment later.
+function drawRows(matches, chosenValues) {
+  const drawn = [];
+  clearTimeout(later);
+  list.replaceChildren();
+  const first = Math.max(FIRST_ROWS, matches.findIndex(({ value }) => chosenValues.includes(value)) + FIRST_ROWS);
+  append(drawn, matches.slice(0, Math.min(first, MAX_ROWS)), chosenValues);
+  if (first < matches.length) later = setTimeout(() => drawRest(drawn, matches, chosenValues), 50);
+  return drawn;
+}
+
+function drawRest(drawn, matches, chosenValues) {
+  append(drawn, matches.slice(drawn.length, MAX_ROWS), chosenValues);
+  const left = matches.length - drawn.length;
+  if (left) list.append(makeElement("p", "model-more", `${left} more. Type to search.`));
+}
+
+function append(drawn, matches, chosenValues) {
+  for (const entry of matches) {
+    let group = list.lastElementChild;
+    if (!group || group.ariaLabel !== entry.group) list.append((group = groupOf(entry.group)));
+    drawn.push(rowOf(entry, drawn.length, chosenValues.includes(entry.value)));
+    group.append(drawn.at(-1));
+  }
+}
+
+function groupOf(name) {
+  const group = makeElement("div", "model-group");
+  group.role = "group";
+  group.ariaLabel = name;
+  if (name) {
+    const heading = makeElement("p", "model-group-name", name);
+    heading.ariaHidden = "true"; // the group's label says it
+    group.append(heading);
+  }
+  return group;
+}
+
+function rowOf({ value, text, about }, number, isChosen) {
+  const row = makeElement("div", "model-row");
+  row.role = "option";
+  row.id = `model-row-${number}`;
+  row.ariaSelected = String(isChosen);
+  row.dataset.value = value;
+  row.append(makeElement("span", "model-name", text));
+  if (about) row.append(makeElement("span", "model-about", about));
+  return row;
+}
+
+function makeElement(tag, name, text = "") {
+  const element = document.createElement(tag);
+  element.className = name;
+  element.textContent = text;
+  if (text) element.dir = "auto";
+  return element;
+}

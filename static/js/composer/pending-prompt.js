@@ -5,13 +5,19 @@ let pending = null; // {id, text, edited, files, message}
 
 export const unanswered = () => pending;
 
-export function setUnanswered(prompt) {
+// Shows the prompt in the thread. Call it again if the thread was redrawn without it.
+export function awaitAnswer(prompt) {
   pending = prompt;
+  drawBubble(prompt);
+}
+
+export function stopAwaiting() {
+  pending = null;
 }
 
 export const bubbleOf = (id) => document.getElementById(`m-${id}`);
 
-export function drawBubble({ id, text, files }) {
+function drawBubble({ id, text, files }) {
   const bubble = document.createElement("div");
   bubble.className = "prompt pending";
   bubble.id = `m-${id}`;

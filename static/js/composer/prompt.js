@@ -7,7 +7,7 @@ import { sendAgain, takesMessages } from "../page/htmx-socket.js";
 import { newId } from "../page/ids.js";
 import { box, fill, fillAbove, focusBox, form, isEmpty, tooLong } from "./message-box.js";
 import { CLOSE, isStreaming, say } from "../page/state.js";
-import { bubbleOf, drawBubble, setUnanswered, unanswered } from "./pending-prompt.js";
+import { awaitAnswer, bubbleOf, stopAwaiting, unanswered } from "./pending-prompt.js";
 import { awaitsFiles, holdsBack } from "../files/waiting.js";
 
 // Close codes after which no answer comes.
@@ -33,10 +33,8 @@ document.addEventListener("htmx:ws:before:message:outgoing", ({ detail: { messag
   const id = isSame ? doubtful.id : newId();
   Object.assign(message.values, { prompt: id, message: text });
   const files = edited ? [] : chips();
-  const pending = { id, text, edited, files: files.map(nameOf), message };
-  setUnanswered(pending);
   say("");
-  drawBubble(pending);
+  awaitAnswer({ id, text, edited, files: files.map(nameOf), message });
   hideSent(files.map(({ dataset }) => dataset.file));
   if (!edited) fill("");
   focusBox();
@@ -53,9 +51,9 @@ function settle() {
   const pending = unanswered();
   if (!pending) return;
   const bubble = bubbleOf(pending.id);
-  if (!bubble) return drawBubble(pending); // the thread was redrawn without it
+  if (!bubble) return awaitAnswer(pending); // the thread was redrawn without it
   if (bubble.classList.contains("pending")) return;
-  setUnanswered(null);
+  stopAwaiting();
   document.dispatchEvent(new Event("chat:answered"));
 }
 
@@ -71,7 +69,7 @@ document.addEventListener("htmx:ws:close", ({ detail: { code } }) => {
 
 function giveBack() {
   const { id, text, edited, message } = unanswered();
-  setUnanswered(null);
+  stopAwaiting();
   bubbleOf(id)?.remove();
   showAgain();
   putBack(id, text, edited, message.values.attached);
@@ -96,6 +94,6 @@ export async function reopenEditor(prompt, text, attached) {
 }
 
 document.addEventListener("chat:shown", () => {
-  setUnanswered(null);
+  stopAwaiting();
   doubtful = null; // it belongs to the previous page; its draft is stored
 });

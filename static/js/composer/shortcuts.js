@@ -1,8 +1,8 @@
 // Keyboard shortcuts: a key sends the prompt, Escape stops the reply, "/" focuses the message box, and
 // Ctrl+Shift+O or Cmd+Shift+O starts a new chat.
 //
-// Enter sends, or only Ctrl+Enter or Cmd+Enter if `send-by` in localStorage is `ctrl-enter`. On touch screens
-// Enter always inserts a new line, since their keyboards have no other key for it.
+// Enter sends, or only Ctrl+Enter or Cmd+Enter if `send-by` in localStorage is `ctrl-enter`. On touch
+// screens Enter always inserts a new line, since their keyboards have no other key for it.
 
 import { box, form } from "./message-box.js";
 import { isStreaming } from "../page/state.js";

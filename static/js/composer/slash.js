@@ -7,29 +7,29 @@ import { sends } from "./shortcuts.js";
 
 const SOON = 500; // ms
 
-let coming = null;
-let isThere = false;
+let loading = null;
+let isLoaded = false;
 
-const come = () => {
-  coming ??= import("./slash-list.js").then(({ begin }) => {
-    isThere = true;
+const loadList = () => {
+  loading ??= import("./slash-list.js").then(({ begin }) => {
+    isLoaded = true;
     begin();
-  }, () => (coming = null));
+  }, () => (loading = null));
 };
 
 document.addEventListener("input", ({ target }) => {
-  if (target === box() && target.value.startsWith("/")) come();
+  if (target === box() && target.value.startsWith("/")) loadList();
 });
 
 document.addEventListener("focusin", ({ target }) => {
-  if (target === box() && localStorage.getItem("slash")) setTimeout(come, SOON);
+  if (target === box() && localStorage.getItem("slash")) setTimeout(loadList, SOON);
 });
 
 addEventListener("keydown", async (event) => {
   const { target } = event;
-  if (!coming || isThere || target !== box() || !sends(event)) return;
+  if (!loading || isLoaded || target !== box() || !sends(event)) return;
   event.preventDefault();
   event.stopImmediatePropagation();
-  await coming;
+  await loading;
   target.dispatchEvent(new KeyboardEvent("keydown", event));
 }, true);

@@ -1,12 +1,10 @@
-// What people do with files in a draft, loaded once there are any.
+// What people do with files in a draft, loaded by attaching.js once there are any.
 
-import { chips, untilDrawn, nameOf, refresh } from "./attachments.js";
+import { chips, nameOf, refresh, untilDrawn } from "./attachments.js";
 import "./chip-actions.js";
-import "./chip-announcements.js";
-import "./file-texts.js";
+import "./chip-progress.js";
 import "./cost.js";
 import { say } from "../page/state.js";
-import "./upload-chips.js";
 import { begin } from "./uploads.js";
 
 const MOST_NAMES = 10; // of refused files that are listed

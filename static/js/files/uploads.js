@@ -1,8 +1,7 @@
 // Uploads files in parts, a few files at a time. An upload goes on where it stopped, also while another
 // chat is shown. Fires `chat:upload` on the document at each change.
 
-import { sendParts } from "./parts.js";
-import { ask, post } from "./requests.js";
+import { ask, post, sendParts } from "./requests.js";
 
 const AT_ONCE = 3;
 const UNREADABLE = "The browser can't read this file any more. Remove it and attach it again.";
@@ -78,4 +77,14 @@ export async function remove(id) {
   uploads.get(id)?.abort.abort();
   drop(id);
   return post(`/files/${id}/remove/`);
+}
+
+// Shows in a chip why its upload failed, if it did, and of the chip's buttons those that help.
+export function showProblem(chip, problem, canRetry) {
+  const remove = chip.querySelector("[data-removes]");
+  chip.dataset.state = problem ? "failed" : "uploading";
+  chip.querySelector(".chip-problem").textContent = problem;
+  chip.querySelector("[data-retries]").hidden = !canRetry;
+  remove.title = problem ? "Remove" : "Cancel";
+  remove.setAttribute("aria-label", `${remove.title} ${chip.querySelector(".chip-name").textContent}`);
 }

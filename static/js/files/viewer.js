@@ -1,8 +1,8 @@
 // Shows images and the texts of documents in dialogs. Loaded by static/js/page/lazy.js.
 //
-// The images of the thread, or of the draft, are shown one at a time, with their links as the list.
+// The images of the thread, or of the draft, are shown one at a time, with their links as the list. The
+// description of an image, which its owner writes here, is its alternative text.
 
-import { saveDescription, showDescription } from "./describing.js";
 import { fetchDialog, focusOn } from "../page/fetched-dialogs.js";
 import { tell } from "../page/toast.js";
 import { OURS } from "../page/untrusted-html.js";
@@ -96,4 +96,31 @@ function onKey(event) {
   else if (["ArrowLeft", "ArrowRight"].includes(key) && !isZoomed()) go(key === "ArrowLeft" ? -1 : 1);
   else return;
   event.preventDefault();
+}
+
+// ---- descriptions
+
+const NOT_SAVED = "The description could not be saved. Try again in a moment.";
+
+const sayBelow = (details, text) => { details.nextElementSibling.textContent = text; };
+
+// Offers the form for the image of a link, unless it is not a file of one's own.
+function showDescription(details, link) {
+  const { alt } = link.dataset;
+  details.hidden = alt === undefined;
+  details.open = false;
+  details.querySelector("[name=alt]").value = alt ?? "";
+  sayBelow(details, "");
+}
+
+async function saveDescription(event, link) {
+  event.preventDefault();
+  const form = event.target;
+  const details = form.closest("details");
+  const sent = { method: "POST", body: new FormData(form), redirect: "error" };
+  const answer = await fetch(new URL("../describe/", link.href), sent).catch(() => null);
+  if (!answer?.ok) return sayBelow(details, answer?.status === 422 ? await answer.text() : NOT_SAVED);
+  link.dataset.alt = form.alt.value;
+  link.firstElementChild.alt = form.alt.value || link.title;
+  sayBelow(details, "Saved.");
 }

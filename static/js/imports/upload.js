@@ -1,7 +1,6 @@
 // Uploads the files of an export in parts. An upload that stopped goes on when the same files are chosen.
 
-import { sendParts } from "../files/parts.js";
-import { ask } from "../files/requests.js";
+import { ask, sendParts } from "../files/requests.js";
 
 const UNREADABLE = "The browser can't read this file any more. Choose it again.";
 const STOPPED = "You have stopped the upload. Choose Upload to go on where it stopped.";

@@ -2,8 +2,7 @@
 // what is removed. The server draws the draft.
 
 import { post } from "../files/requests.js";
-import { showProblem } from "../files/failed-chips.js";
-import { begin, canRetry, remove, start, uploads } from "../files/uploads.js";
+import { begin, canRetry, remove, showProblem, start, uploads } from "../files/uploads.js";
 
 const FAILED = "The files couldn't be attached. Try again in a moment.";
 const WAIT = "Wait until all files have been read, or remove them, then save.";

@@ -1,7 +1,7 @@
-// Which conversation the page shows, with its address and title. Fires `chat:shown` on the document for the
-// first conversation and each other one, and `chat:named` when a new chat has been stored and so has an
-// address. If the shown conversation is deleted, a new chat takes its place: `chat:gone`, then `chat:shown`.
-// The page's title has a mark in front if a reply has ended unseen.
+// Which conversation the page shows, with its address and title. Fires `chat:shown` on the document for
+// the first conversation and each other one, and `chat:named` when a new chat has been stored and so has
+// an address. If the shown conversation is deleted, a new chat takes its place: `chat:gone`, then
+// `chat:shown`. The page's title has a mark in front if a reply has ended unseen.
 
 const tell = (name) => document.dispatchEvent(new Event(name));
 

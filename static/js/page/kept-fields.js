@@ -1,5 +1,5 @@
-// Restores what was typed into the forms of a page: after the person had to enter their password in between,
-// and when they reload the page or come back to it. Only for the same person.
+// Restores what was typed into the forms of a page: after the person had to enter their password in
+// between, and when they reload the page or come back to it. Only for the same person.
 
 const SUBMITTED = "kept-fields"; // the form that was submitted last: {path, by, forms}
 const LEFT = "left-fields"; // of pages that were left otherwise: {by, forms} by address

@@ -9,6 +9,7 @@ export const TOOLS = "off_servers";
 
 const holder = () => document.getElementById("settings-state");
 const preset = () => document.querySelector("#composer-state [name=preset]")?.value ?? "";
+export const settingField = (name) => document.querySelector(`#settings-state [name=${name}]`);
 export const isTouched = () => "touched" in holder().dataset;
 const fields = () =>
   [...form().elements].filter((one) => one.name && one.closest("#settings-state, #chat-settings"));
@@ -36,7 +37,7 @@ export function takeSettings(settings = {}) {
 
 // Sets the fields of a draft. A person who may not read the preset has only that of the tools.
 function write(values) {
-  const isReadable = holder().querySelector("[name=web_search]") !== null;
+  const isReadable = settingField("web_search") !== null;
   for (const [name, value] of Object.entries(values)) {
     if (isReadable || name === TOOLS) set(name, value);
   }
@@ -58,8 +59,7 @@ export function markTouched() {
 }
 
 // What is switched off: the tool servers' primary keys.
-export const offServers = () =>
-  (holder().querySelector(`[name=${TOOLS}]`)?.value ?? "").split(" ").filter(Boolean);
+export const offServers = () => (settingField(TOOLS)?.value ?? "").split(" ").filter(Boolean);
 
 // Stores what this field says now, at once or with the first prompt.
 export function storeField(name) {

@@ -1,6 +1,7 @@
-// Renames a conversation where its title is: in its row or above the thread, from its menu, with F2, or with
-// a double click on the row or a click on the title above the thread. Enter and a click elsewhere save,
-// Escape cancels. Frames find the row by its id and would replace the input, so it has another id meanwhile.
+// Renames a conversation where its title is: in its row or above the thread, from its menu, with F2, or
+// with a double click on the row or a click on the title above the thread. Enter and a click elsewhere
+// save, Escape cancels. Frames find the row by its id and would replace the input, so it has another id
+// meanwhile.
 
 import { refresh } from "./conversation-list.js";
 import { OURS } from "../page/untrusted-html.js";

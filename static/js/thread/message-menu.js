@@ -8,7 +8,7 @@ import { closeMenu } from "../page/menus.js";
 import { conversation } from "../page/state.js";
 import { box, focusBox, isEmpty } from "../composer/message-box.js";
 import { copyMarkdown } from "./copying-markdown.js";
-import { askForModel } from "../composer/model-opener.js";
+import { askForModel } from "../composer/model-picker.js";
 import "../sharing/several-people.js";
 
 const GOES_ON = ["prompt", "edit", "continue", "retry", "fork"];

@@ -1,8 +1,8 @@
 // Keeps the thread at its end while a reply streams, until a person scrolls away; a button leads back.
 //
-// The browser moves the thread, too, to fit a new layout. That also changes a height, so a move up without
-// one is somebody's: by a selection, find-in-page or a screen reader. Input that can meet a new layout stops
-// at once, before the thread has moved.
+// The browser moves the thread, too, to fit a new layout. That also changes a height, so a move up
+// without one is somebody's: by a selection, find-in-page or a screen reader. Input that can meet a new
+// layout stops at once, before the thread has moved.
 
 import { GROWS_BY_ITSELF } from "../composer/message-box.js";
 import { watchForScrollingUp } from "./scrolling-up.js";

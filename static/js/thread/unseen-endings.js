@@ -1,6 +1,6 @@
 // When a reply ends in a hidden tab, marks the page's title until the tab is visible, and shows a
-// notification if that is turned on in the preferences (account/notifications.js). The notification names the
-// conversation and shows nothing of the reply.
+// notification if that is turned on in the preferences (account/notifications.js). The notification names
+// the conversation and shows nothing of the reply.
 
 import { isStreaming } from "../page/state.js";
 import { markTitle } from "../page/conversation.js";

@@ -27,7 +27,6 @@ import "./composer/shortcuts.js";
 import "./composer/slash.js";
 import "./page/focus.js";
 import "./thread/scrolling.js";
-import "./thread/scroll-restore.js";
 import "./thread/paging.js";
 import "./page/announcements.js";
 import "./sidebar/sidebar.js";

@@ -1,4 +1,4 @@
-// Asks for the browser's permission to show notifications (thread/unseen-endings.js), only when they are
+// Asks for the browser's permission to show notifications (thread/while-streaming.js), only when they are
 // turned on in the preferences.
 
 const REFUSED =

@@ -110,7 +110,7 @@ document.addEventListener("htmx:after:settle", ({ target }) => {
 
 // ---- its rows
 
-const FIRST_ROWS = 12; // rows drawn at once, more than the sheet shows; the others follow
+const FIRST_ROWS = 12; // rows drawnRows at once, more than the sheet shows; the others follow
 const MAX_ROWS = 200; // rows; models after these are found by typing
 
 // Opens it below the box of what opens it, or above in the lower half of the page.
@@ -124,27 +124,27 @@ let later = 0; // timer that draws the other rows
 // Draws the matches in the list, grouped, and returns their rows: those up to a few after the chosen one now,
 // the others a moment later.
 function drawRows(matches, chosenValues) {
-  const drawn = [];
+  const drawnRows = [];
   clearTimeout(later);
   list.replaceChildren();
   const first = Math.max(FIRST_ROWS, matches.findIndex(({ value }) => chosenValues.includes(value)) + FIRST_ROWS);
-  append(drawn, matches.slice(0, Math.min(first, MAX_ROWS)), chosenValues);
-  if (first < matches.length) later = setTimeout(() => drawRest(drawn, matches, chosenValues), 50);
-  return drawn;
+  append(drawnRows, matches.slice(0, Math.min(first, MAX_ROWS)), chosenValues);
+  if (first < matches.length) later = setTimeout(() => drawRest(drawnRows, matches, chosenValues), 50);
+  return drawnRows;
 }
 
-function drawRest(drawn, matches, chosenValues) {
-  append(drawn, matches.slice(drawn.length, MAX_ROWS), chosenValues);
-  const left = matches.length - drawn.length;
+function drawRest(drawnRows, matches, chosenValues) {
+  append(drawnRows, matches.slice(drawnRows.length, MAX_ROWS), chosenValues);
+  const left = matches.length - drawnRows.length;
   if (left) list.append(makeElement("p", "model-more", `${left} more. Type to search.`));
 }
 
-function append(drawn, matches, chosenValues) {
+function append(drawnRows, matches, chosenValues) {
   for (const entry of matches) {
     let group = list.lastElementChild;
     if (!group || group.ariaLabel !== entry.group) list.append((group = groupOf(entry.group)));
-    drawn.push(rowOf(entry, drawn.length, chosenValues.includes(entry.value)));
-    group.append(drawn.at(-1));
+    drawnRows.push(rowOf(entry, drawnRows.length, chosenValues.includes(entry.value)));
+    group.append(drawnRows.at(-1));
   }
 }
 

@@ -48,7 +48,7 @@ export async function load(then) {
   then();
 }
 
-export const forget = () => { loadedAt = -Infinity; };
+const forget = () => { loadedAt = -Infinity; };
 
 // Resolves once something can be shown; null if it can already.
 export const untilLoaded = () => (loadedAt === -Infinity ? loading : null);

@@ -14,7 +14,7 @@ const image = () => stage.querySelector("img");
 export const isZoomed = () => scale > 1;
 
 // Zooms to a scale; the point at `x` and `y` in the window, or else in the middle, stays where it is.
-export function zoomTo(newScale, { x, y } = middle()) {
+function zoomTo(newScale, { x, y } = middle()) {
   const before = image().getBoundingClientRect();
   if (!before.width) return; // not loaded yet
   const fitting = { width: before.width / scale, height: before.height / scale };

@@ -1,7 +1,7 @@
 // The menu of a conversation, in a list or above the thread: shows the actions available there.
 
 import { choose } from "./conversation-actions.js";
-import { copyMarkdown } from "../thread/copying-markdown.js";
+import { copyMarkdown } from "../thread/copying.js";
 import { openExport } from "../exports/dialog.js";
 import { fetchFrom } from "../page/fetched-dialogs.js";
 import { closeMenu } from "../page/menus.js";

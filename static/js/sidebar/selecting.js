@@ -36,7 +36,7 @@ function addThrough(row) {
   else for (const id of ids.slice(from, to + 1)) selectedRows.set(id, projectOf(row));
 }
 
-export function deselect() {
+function deselect() {
   selectedRows.clear();
   forget();
   isSelecting = false;

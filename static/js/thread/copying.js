@@ -1,5 +1,6 @@
-// Copies a reply, a code block, a link to a message, or a button's text. A reply is copied both as
-// Markdown, from the server, and as the HTML that is shown; the target application chooses.
+// Copies a reply, a code block, a link to a message, a button's text, or a whole chat or message as
+// Markdown. A reply is copied both as Markdown, from the server, and as the HTML that is shown; the
+// target application chooses.
 
 import { announce } from "../page/announcements.js";
 import { addressOf } from "../page/icons.js";
@@ -40,7 +41,7 @@ function kindsOfReply(button) {
   };
 }
 
-export async function fetchText(address) {
+async function fetchText(address) {
   const response = await fetch(address, { redirect: "error" });
   if (!response.ok) throw new Error(response.status);
   return response.text();
@@ -55,7 +56,7 @@ function htmlOf(reply) {
   }).join("");
 }
 
-export async function write(kinds) {
+async function write(kinds) {
   try {
     const blobs = Object.entries(kinds).map(([type, content]) => {
       const blob = Promise.resolve(content).then((text) => new Blob([text], { type }));
@@ -97,4 +98,14 @@ function showDone(button) {
   else announce("Copied");
   const before = addressOf(isLink ? "bookmark" : "copy");
   setTimeout(() => icon.setAttribute("href", before), 1500);
+}
+
+// ---- Markdown
+
+const NOT_COPIED = "The text couldn't be copied. Try again in a moment, or export it.";
+
+// The text is a promise: Safari wants to be asked at once and would not wait for a fetch.
+export async function copyMarkdown(address) {
+  const copied = write({ "text/plain": fetchText(address) });
+  tell(await copied.then(() => "Copied as Markdown.", () => NOT_COPIED));
 }

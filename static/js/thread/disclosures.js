@@ -1,6 +1,22 @@
-// Keeps the disclosures of an answer as the reader left them when their block is drawn again.
+// Keeps disclosures as the reader left them. The reasoning is folded when it is complete, unless the
+// person has folded or unfolded it; those of an answer stay open or closed when their block is drawn
+// again.
 
+import { OURS } from "../page/untrusted-html.js";
 import { swapsOf } from "../page/htmx-socket.js";
+
+const byHand = new WeakSet();
+
+document.addEventListener("click", ({ target }) => {
+  const summary = target.closest?.(`.reasoning > summary${OURS}`);
+  if (summary) byHand.add(summary.parentElement);
+});
+
+document.addEventListener("htmx:after:settle", ({ target }) => {
+  if (target.matches?.("summary[data-thought]") && !byHand.has(target.parentElement)) {
+    target.parentElement.open = false;
+  }
+});
 
 const handledByReader = new WeakSet(); // those that the reader opened or closed
 

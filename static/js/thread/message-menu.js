@@ -7,7 +7,7 @@ import { fetchFrom } from "../page/fetched-dialogs.js";
 import { closeMenu } from "../page/menus.js";
 import { conversation } from "../page/state.js";
 import { box, focusBox, isEmpty } from "../composer/message-box.js";
-import { copyMarkdown } from "./copying-markdown.js";
+import { copyMarkdown } from "./copying.js";
 import { askForModel } from "../composer/model-picker.js";
 import "../sharing/several-people.js";
 

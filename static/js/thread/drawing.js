@@ -1,8 +1,9 @@
 // Limits how often the page draws: after a frame that showed something new, the next update waits a
-// multiple of the time that such a frame takes, so that typing and scrolling stay fast on a slow
-// machine. On a typical one the wait is shorter than the time between two tokens.
-
-import { queue, write } from "./added-text.js";
+// multiple of the time that such a frame takes, so that typing and scrolling stay fast on a slow machine.
+// On a typical one the wait is shorter than the time between two tokens.
+//
+// Plain text from streaming replies is appended to the page here. Most frames only add words, and htmx
+// would parse two documents for each, mark the page and fire events.
 
 const REST = 10; // multiple of a frame's duration, the frame included
 const MAX_LENGTH = 100; // ms
@@ -16,13 +17,13 @@ let isTimed = false; // a timer will write what is queued
 
 document.addEventListener("htmx:ws:before:message:incoming", (event) => {
   const { message, waitUntil } = event.detail;
-  if (queue(message.data)) {
+  if (queueText(message.data)) {
     event.preventDefault();
     writeInTime();
   } else {
     const ms = wait();
-    if (ms > 0) waitUntil(new Promise((resolve) => setTimeout(resolve, ms)).then(write));
-    else write();
+    if (ms > 0) waitUntil(new Promise((resolve) => setTimeout(resolve, ms)).then(writeText));
+    else writeText();
   }
 });
 
@@ -44,7 +45,7 @@ function writeInTime() {
 function writeNow() {
   const startedAt = performance.now();
   isTimed = false;
-  write();
+  writeText();
   show();
   if (++writes % MEASURED === 0) measure(startedAt);
 }
@@ -67,4 +68,40 @@ function measure(startedAt) {
     };
     port2.postMessage(null);
   });
+}
+
+// ---- plain text. It is appended to the existing text node, so that a paragraph is one node and not one per
+// token; a word that wraps to the next line while it is completed is then not a node that moves.
+
+// As chatapp/rendering/fragments/swaps.py writes it, if it contains only text.
+const ADDED = /^<template hx-swap-oob="append target:([^" ]+)">([^<]*)<\/template>$/;
+
+const decoder = document.createElement("template");
+let queuedTexts = []; // [{selector, escaped}] in order of arrival
+
+// Queues a frame's text until `writeText`. Returns whether the frame only adds text.
+function queueText(frame) {
+  const [, selector, escaped] = ADDED.exec(frame) ?? [];
+  if (!selector) return false;
+  const last = queuedTexts.at(-1);
+  if (last?.selector === selector) last.escaped += escaped;
+  else queuedTexts.push({ selector, escaped });
+  return true;
+}
+
+function writeText() {
+  for (const { selector, escaped } of queuedTexts.splice(0)) {
+    appendText(document.querySelector(selector), escaped.includes("&") ? decode(escaped) : escaped);
+  }
+}
+
+function appendText(element, text) {
+  const last = element?.lastChild;
+  if (last?.nodeType === Node.TEXT_NODE) last.appendData(text);
+  else element?.append(text);
+}
+
+function decode(escaped) {
+  decoder.innerHTML = escaped;
+  return decoder.content.textContent;
 }

@@ -71,7 +71,7 @@ function restoreDraft(other) {
 
 function restoreSettings(settings) {
   const { draft, settings_of: model } = takeSettings(settings) ?? {};
-  if (draft) import("../settings/panel-models.js").catch(() => {}); // counts them
+  if (draft) import("../settings/panel.js").catch(() => {}); // counts them
   if (model) document.getElementById("settings-opener").click(); // they are of one model
 }
 

@@ -1,5 +1,6 @@
 // Saves what is changed in the panel of a stored chat's settings: a field when it is left, and long texts
 // while they are typed. Messages that ask for a reply wait for it, and are not sent if it is refused.
+// What is typed while the server draws the panel again is kept.
 
 import { cancelMessage } from "../page/htmx-socket.js";
 import { conversation } from "../page/state.js";
@@ -73,4 +74,38 @@ function cancelIfUnsaved(detail) {
 // The page may be closed before a request is sent.
 addEventListener("pagehide", () => {
   if (isUnsaved()) navigator.sendBeacon(form().getAttribute("hx-post"), new FormData(form()));
+});
+
+// ---- what is typed meanwhile
+
+const FIELDS = ":is(input, textarea, select):not([type=hidden], [hx-trigger])";
+
+const shownModel = () => panel().querySelector("[name=settings_of]")?.value;
+const fields = () => [...panel().querySelectorAll(FIELDS)];
+const values = () => new Map(fields().map(({ name, value }) => [name, value]));
+
+let askedValues = null; // the panel's values when its next version was asked for
+let lateValues = new Map(); // those that have changed since
+let askedModel; // whose settings they are
+
+document.addEventListener("htmx:before:request", ({ detail: { ctx } }) => {
+  if (ctx.target?.id === "chat-settings") askedValues = values();
+});
+
+document.addEventListener("htmx:before:swap", ({ detail: { ctx } }) => {
+  if (ctx.target?.id !== "chat-settings" || !askedValues) return;
+  lateValues = new Map([...values()].filter(([name, value]) => askedValues.get(name) !== value));
+  askedModel = shownModel();
+  askedValues = null;
+});
+
+// Not after it has settled: a prompt may be sent before that.
+document.addEventListener("htmx:before:settle", ({ target }) => {
+  if (target.id !== "chat-settings" || shownModel() !== askedModel) return;
+  for (const field of fields()) {
+    if (!lateValues.has(field.name)) continue;
+    field.value = lateValues.get(field.name);
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+  }
+  lateValues.clear();
 });

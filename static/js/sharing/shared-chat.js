@@ -1,7 +1,6 @@
-// The page of a shared chat: loads earlier messages, and follows a live one over a socket that only
-// listens. Frames are made by chatapp/rendering/fragments/swaps.py; this page has no htmx.
-
-import { stayAtEnd } from "./page-end.js";
+// The page of a shared chat: loads earlier messages, follows a live one over a socket that only listens,
+// and stays at its end while it grows, until its reader scrolls away. Frames are made by
+// chatapp/rendering/fragments/swaps.py; this page has no htmx.
 
 const MESSAGES = document.getElementById("messages");
 const TITLE = document.getElementById("title");
@@ -89,4 +88,30 @@ function swap(template) {
     else if (style === "innerHTML") element.replaceChildren(content);
     else element.replaceWith(content); // outerHTML, or delete
   }
+}
+
+// ---- the end of the page
+
+const NEAR = 80; // px from the end that still count as the end
+const place = () => ({ height: document.documentElement.scrollHeight, visible: innerHeight });
+const isAtEnd = () => innerHeight + scrollY >= document.documentElement.scrollHeight - NEAR;
+
+let last = place();
+let isFollowing = isAtEnd();
+
+// A move that comes with another height is the browser's, and stops nothing.
+document.addEventListener("scroll", () => {
+  const before = last;
+  last = place();
+  const isResized = last.height !== before.height || last.visible !== before.visible;
+  isFollowing = isAtEnd() || (isFollowing && isResized);
+}, { passive: true });
+
+new ResizeObserver(stayAtEnd).observe(document.body);
+
+// Scrolls to the end, unless the reader is elsewhere.
+function stayAtEnd() {
+  if (!isFollowing) return;
+  scrollTo(0, document.documentElement.scrollHeight);
+  last = place();
 }

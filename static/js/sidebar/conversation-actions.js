@@ -1,7 +1,6 @@
 // Actions on whole conversations, one or many: pin, archive, move, trash, restore. Callers say with
 // `choose` which conversations are meant.
 
-import { mark } from "./chat-options.js";
 import { refresh } from "./conversation-list.js";
 import { focusUndo, tell } from "../page/toast.js";
 
@@ -22,7 +21,7 @@ export async function change(action, fields = {}, places = chosen) {
 
 async function ask(fields, ids) {
   const answer = await post(document.getElementById("lists").dataset.change, fields, ids);
-  if (answer.ok) mark(fields, ids);
+  if (answer.ok) markOptions(fields, ids);
   return answer;
 }
 
@@ -94,4 +93,15 @@ function placeOf(pk, name) {
   const item = document.createElement("li");
   item.append(button);
   return item;
+}
+
+// The button of the shown conversation's menu knows where the conversation is.
+function markOptions({ action, project }, ids) {
+  const { dataset } = document.getElementById("chat-options");
+  if (!ids.includes(dataset.id)) return;
+  if (action === "pin") dataset.pinned = "";
+  if (action === "unpin") delete dataset.pinned;
+  if (action === "archive") dataset.folder = "archive";
+  if (action === "unarchive") dataset.folder = "list";
+  if (action === "move") dataset.project = project;
 }

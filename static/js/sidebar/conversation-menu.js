@@ -5,7 +5,7 @@ import { copyMarkdown } from "../thread/copying.js";
 import { openExport } from "../exports/dialog.js";
 import { fetchFrom } from "../page/fetched-dialogs.js";
 import { closeMenu } from "../page/menus.js";
-import { projectOf, folderOf } from "./conversation-list.js";
+import { folderOf, projectOf } from "./conversation-list.js";
 import { OURS } from "../page/untrusted-html.js";
 import { rename, renameShown } from "./renaming.js";
 import { startSelecting } from "./selecting.js";

@@ -2,7 +2,7 @@
 // is selected; dragging it onto the main list takes it out of its project. The menu's "Move to…" does
 // the same.
 
-import { projectOf, folder } from "./conversation-list.js";
+import { folder, projectOf } from "./conversation-list.js";
 import { OURS } from "../page/untrusted-html.js";
 import { change, choose } from "./conversation-actions.js";
 import { selection } from "./selecting.js";

@@ -1,8 +1,7 @@
 // Selects several conversations: Ctrl-click or Cmd-click selects a row, Shift-click a range, and
 // "Select" in a menu lets each tap select. In selection mode the rows are check boxes.
 
-import { projectOf, folderOf } from "./conversation-list.js";
-import { forget, idsWith } from "./dropped-rows.js";
+import { folderOf, projectOf } from "./conversation-list.js";
 import { OURS } from "../page/untrusted-html.js";
 import { choose } from "./conversation-actions.js";
 import { openExport } from "../exports/dialog.js";
@@ -38,7 +37,7 @@ function addThrough(row) {
 
 function deselect() {
   selectedRows.clear();
-  forget();
+  forgetDropped();
   isSelecting = false;
   draw();
 }
@@ -96,3 +95,28 @@ document.addEventListener("click", ({ target }) => {
 document.addEventListener("click", ({ target }) => {
   if (target.closest?.("[data-export-selected]")) openExport([...selectedRows.keys()].map((id) => ["ids", id]));
 });
+
+// ---- the rows that infinite-scroll.js dropped from a list, so that Shift-click also selects them
+
+const droppedRows = { above: [], below: [] }; // [{id, project}], the project whose page it was on
+
+const forgetDropped = () => { droppedRows.above = droppedRows.below = []; };
+
+document.addEventListener("chat:dropped", ({ detail: { side, list, rows } }) => {
+  const gone = rows.map(({ dataset: { id } }) => ({ id, project: projectOf(list) }));
+  if (side === "above") droppedRows.above = [...droppedRows.above, ...gone];
+  else droppedRows.below = [...gone, ...droppedRows.below];
+});
+
+// The ids of all rows of a row's list, in order: pinned rows, then the rows on the page between those
+// that were dropped.
+function idsWith(row) {
+  const project = projectOf(row);
+  const root = row.closest("#lists, #project-chats");
+  const ids = (found) => [...root.querySelectorAll(found)].map(({ dataset }) => dataset.id);
+  const pinned = ids(":not(.infinite) > .conversation"), shown = ids(".infinite > .conversation");
+  const there = new Set([...pinned, ...shown]); // a dropped row may be back
+  const [above, below] = [droppedRows.above, droppedRows.below].map((all) => all
+    .filter((one) => one.project === project && !there.has(one.id)).map(({ id }) => id));
+  return [...new Set([...pinned, ...above, ...shown, ...below])];
+}

@@ -11,12 +11,7 @@
 import { isStreaming } from "../page/state.js";
 import { markTitle } from "../page/conversation.js";
 
-// Looks at replies that streamed when this was requested: they may have ended before it loaded.
-export function noteEndings(replies) {
-  for (const reply of document.querySelectorAll("#messages [data-reply]")) {
-    if (replies.includes(reply.dataset.reply)) noteEnding(reply);
-  }
-}
+// ---- silence
 
 const CALM = 10; // s of silence before it is shown
 const TICK = 1000; // ms
@@ -81,9 +76,18 @@ function countDown(line, at) {
 setInterval(count, TICK);
 count();
 
+// ---- endings
+
+// Looks at replies that streamed when this was requested: they may have ended before it loaded.
+export function noteEndings(replies) {
+  for (const reply of document.querySelectorAll("#messages [data-reply]")) {
+    if (replies.includes(reply.dataset.reply)) noteEnding(reply);
+  }
+}
+
 const notifies = () => localStorage.getItem("notify") === "on";
 const canNotify = () => window.Notification?.permission === "granted";
-let openNotifications = []; // open notifications
+let openNotifications = [];
 
 document.addEventListener("htmx:after:settle", ({ target }) => {
   if (target.matches?.("#messages [data-reply]")) noteEnding(target);

@@ -1,5 +1,6 @@
-// The files in a preset's form: uploads them to the form's draft, shows how far they are, and takes away
-// what is removed. The server draws the draft.
+// The form of a preset: uploads the files to the form's draft, shows how far they are, and takes away
+// what is removed; the server draws the draft. The icon that is chosen is shown while the choice is
+// folded.
 
 import { post } from "../files/requests.js";
 import { begin, canRetry, remove, showProblem, start, uploads } from "../files/uploads.js";
@@ -91,3 +92,15 @@ place.closest("form").addEventListener("submit", (event) => {
 
 document.addEventListener("chat:upload", draw);
 if (unreadChips().length) draw();
+
+// ---- the icon, which may have been chosen before this script was loaded
+
+const choice = document.querySelector(".preset-icon");
+
+function showIcon() {
+  const chosen = choice.querySelector(":checked ~ svg use");
+  if (chosen) choice.querySelector("summary use").setAttribute("href", chosen.getAttribute("href"));
+}
+
+choice?.addEventListener("change", showIcon);
+if (choice) showIcon();

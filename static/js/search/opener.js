@@ -4,14 +4,14 @@
 import { open } from "../page/dialogs.js";
 import { OURS } from "../page/untrusted-html.js";
 
-const fetched = () => import("./dialog.js");
+const loadDialog = () => import("./dialog.js");
 const dialog = document.getElementById("search");
 
 function openSearch() {
   open("search");
   if (!dialog.open) return; // another dialog is open
   dialog.querySelector("input").select();
-  fetched().then(({ requestResults }) => requestResults(), () => {});
+  loadDialog().then(({ requestResults }) => requestResults(), () => {});
 }
 
 document.addEventListener("keydown", (event) => {

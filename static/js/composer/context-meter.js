@@ -83,7 +83,7 @@ document.addEventListener("htmx:after:settle", ({ target }) => {
 });
 document.addEventListener("beforetoggle", async ({ target, newState }) => {
   if (target.id !== "context-details" || newState !== "open") return;
-  const { fill } = await import("./context-details.js");
-  fill(target, meter(), model()?.text.trim() ?? "", figures());
+  const { fillDetails } = await import("./context-details.js");
+  fillDetails(target, meter(), model()?.text.trim() ?? "", figures());
 }, true);
 read();

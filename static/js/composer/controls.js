@@ -65,7 +65,8 @@ document.addEventListener("change", ({ target }) => {
 });
 document.addEventListener("beforetoggle", async ({ target, newState }) => {
   if (target.id !== "tool-switches" || newState !== "open") return;
-  (await import("./tool-switches.js")).fill(target, byId("tools"));
+  const { fillSwitches } = await import("./tool-switches.js");
+  fillSwitches(target, byId("tools"));
 }, true);
 document.addEventListener("htmx:after:settle", ({ target }) => {
   if (["model-picker", "settings-state"].includes(target.id)) draw();

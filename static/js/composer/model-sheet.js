@@ -3,7 +3,7 @@
 // with a check box for each model. The rows are the options of a listbox.
 
 import { chosenFirst, entriesOf, matching, setFirst, setIn } from "./model-list.js";
-import { answering, toggle } from "./other-models.js";
+import { answeringModels, toggleModel } from "./other-models.js";
 
 const FINE_POINTER = matchMedia("(pointer: fine)"); // focusing opens no on-screen keyboard
 const STEPS = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 }; // rows
@@ -93,7 +93,7 @@ sheet.addEventListener("keydown", (event) => {
 document.addEventListener("click", ({ target }) => {
   if (!target.closest?.(".model-several")) return;
   sheet.hidePopover();
-  open("", { anchor: select(), chosen: answering, take: toggle, isSeveral: true });
+  open("", { anchor: select(), chosen: answeringModels, take: toggleModel, isSeveral: true });
 });
 
 search.addEventListener("input", show);

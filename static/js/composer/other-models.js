@@ -13,7 +13,7 @@ const field = () => place().querySelector("input");
 const sheet = () => document.getElementById("model-sheet");
 const select = () => document.getElementById("model");
 const others = () => field().value.split("\n").filter(Boolean);
-export const answering = () => [select().value, ...others()];
+export const answeringModels = () => [select().value, ...others()];
 
 function show(models) {
   const before = `${others()}`;
@@ -34,9 +34,9 @@ function chipOf(value) {
 }
 
 // Checks a model, or unchecks it; one answers at least. The first of those left is the selected one.
-export function toggle(value) {
-  if (!answering().includes(value)) return others().length < MAX_COUNT && show([...others(), value]);
-  const [first, ...rest] = answering().filter((one) => one !== value);
+export function toggleModel(value) {
+  if (!answeringModels().includes(value)) return others().length < MAX_COUNT && show([...others(), value]);
+  const [first, ...rest] = answeringModels().filter((one) => one !== value);
   if (!first) return;
   if (first !== select().value) setIn(select(), first);
   show(rest);

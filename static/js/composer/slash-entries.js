@@ -39,7 +39,7 @@ export const commands = () =>
     .map(({ dataset, textContent }) => ({ ...entry("", textContent, dataset.name, "", ""), ...dataset }));
 
 // Asks for the prompts unless they are fresh, and calls `then` once they have come.
-export async function load(then) {
+export async function loadEntries(then) {
   if (loading || performance.now() - loadedAt < FRESH) return;
   loading = Promise.allSettled([shell(), index()]); // the list shows what it has
   await loading;
@@ -48,7 +48,7 @@ export async function load(then) {
   then();
 }
 
-const forget = () => { loadedAt = -Infinity; };
+const forgetEntries = () => { loadedAt = -Infinity; };
 
 // Resolves once something can be shown; null if it can already.
 export const untilLoaded = () => (loadedAt === -Infinity ? loading : null);
@@ -77,7 +77,7 @@ const GONE = "This prompt is no longer there, or no longer shared with you.";
 const FAILED = "This prompt couldn't be loaded. Your text is kept. Try again in a moment.";
 
 // Replaces the box's text, so that the browser's undo brings it back.
-export function insert(text) {
+export function insertText(text) {
   box().focus();
   box().select();
   const isDone = text ? document.execCommand("insertText", false, text) : document.execCommand("delete");
@@ -86,7 +86,7 @@ export function insert(text) {
   box().dispatchEvent(new Event("input", { bubbles: true }));
 }
 
-export function press(selector) {
+export function pressControl(selector) {
   const control = document.querySelector(selector);
   if (!control?.matches("select")) return control?.click();
   control.focus();
@@ -99,16 +99,16 @@ const ACTS = {
   exported: (id) => openExport([["ids", id]], document.getElementById("composer-state").dataset.url),
 };
 
-export const act = (name) => ACTS[name](conversation());
+export const runCommand = (name) => ACTS[name](conversation());
 
-export async function use(id) {
+export async function usePrompt(id) {
   const address = `/prompts/${id}/use/`;
   const answer = await fetch(address, { redirect: "error" }).catch(() => null);
   if (!answer?.ok) {
-    forget();
+    forgetEntries();
     return tell(answer?.status === 404 ? GONE : FAILED);
   }
-  if (answer.headers.get("Content-Type").startsWith("application/json")) return insert((await answer.json()).text);
+  if (answer.headers.get("Content-Type").startsWith("application/json")) return insertText((await answer.json()).text);
   await ask(address).catch(() => tell(FAILED));
 }
 
@@ -131,7 +131,7 @@ async function fillBlanks(event, dialog) {
   const answer = await fetch(form.action, { method: "POST", body, redirect: "error" }).catch(() => null);
   if (answer?.ok) {
     dialog.close();
-    return insert((await answer.json()).text);
+    return insertText((await answer.json()).text);
   }
   const problem = form.querySelector(".problem");
   problem.textContent = answer?.status === 422 ? await answer.text() : answer?.status === 404 ? GONE : FAILED;

@@ -4,7 +4,9 @@
 
 import { box, form } from "./message-box.js";
 import { sends } from "./shortcuts.js";
-import { act, commands, insert, list, load, press, prompts, untilLoaded, use } from "./slash-entries.js";
+import {
+  commands, insertText, list, loadEntries, pressControl, prompts, runCommand, untilLoaded, usePrompt,
+} from "./slash-entries.js";
 
 const MOST = 100; // characters of a query
 const SHOWN = 50; // rows
@@ -43,22 +45,22 @@ function update() {
   if (!box().value.startsWith("/")) isDismissed = false;
   if (query() === null) return close();
   localStorage.setItem("slash", "used");
-  load(showMatches);
+  loadEntries(showMatches);
   showMatches();
 }
 
-export function begin() {
-  load(showMatches);
+export function openList() {
+  loadEntries(showMatches);
   update();
 }
 
 function choose(entry) {
   isDismissed = true; // a prompt's text may begin with a slash, too
   close();
-  if (entry.id) return use(entry.id);
-  insert("");
-  if (entry.does) act(entry.does);
-  else press(entry.presses);
+  if (entry.id) return usePrompt(entry.id);
+  insertText("");
+  if (entry.does) runCommand(entry.does);
+  else pressControl(entry.presses);
 }
 
 addEventListener("keydown", async (event) => {

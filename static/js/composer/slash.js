@@ -11,9 +11,9 @@ let loading = null;
 let isLoaded = false;
 
 const loadList = () => {
-  loading ??= import("./slash-list.js").then(({ begin }) => {
+  loading ??= import("./slash-list.js").then(({ openList }) => {
     isLoaded = true;
-    begin();
+    openList();
   }, () => (loading = null));
 };
 

@@ -16,7 +16,7 @@ function address({ dataset }) {
   return `${dataset.address}?${query}`;
 }
 
-export async function fill(switches, opener) {
+export async function fillSwitches(switches, opener) {
   const { left, top } = opener.getBoundingClientRect();
   switches.style.inset = `auto auto ${document.documentElement.clientHeight - top + GAP}px ${left}px`;
   switches.replaceChildren();

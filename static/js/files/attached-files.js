@@ -5,16 +5,16 @@ import "./chip-actions.js";
 import "./chip-progress.js";
 import "./cost.js";
 import { say } from "../page/state.js";
-import { begin } from "./uploads.js";
+import { beginUpload } from "./uploads.js";
 
 const MOST_NAMES = 10; // of refused files that are listed
 
 // Announces the files, in order, and uploads them. Resolves when they have chips, to whether all were
 // taken.
-export async function upload(files, arriving) {
+export async function uploadFiles(files, arriving) {
   const refusals = new Map(); // sentence → names
   for (const file of files) {
-    const [id, refusal] = await begin(file, { conversation: arriving.conversation, resumed: findInterrupted(file) });
+    const [id, refusal] = await beginUpload(file, { conversation: arriving.conversation, resumed: findInterrupted(file) });
     arriving.count -= 1;
     if (!id) refusals.set(refusal, [...(refusals.get(refusal) ?? []), `“${file.name}”`]);
     refresh();

@@ -17,8 +17,8 @@ const loadAttachedFiles = () => import("./attached-files.js");
 async function attach(files) {
   const arriving = arrive(files.length);
   try {
-    const { upload } = await loadAttachedFiles();
-    return await upload(files, arriving);
+    const { uploadFiles } = await loadAttachedFiles();
+    return await uploadFiles(files, arriving);
   } catch {
     say(FAILED);
     return false;

@@ -5,7 +5,7 @@ import { chips, nameOf, refresh } from "./attachments.js";
 import { ask, post } from "./requests.js";
 import { box, fill, joinParagraphs } from "../composer/message-box.js";
 import { say } from "../page/state.js";
-import { remove, start, uploads } from "./uploads.js";
+import { removeUpload, startUpload, uploads } from "./uploads.js";
 import { OURS } from "../page/untrusted-html.js";
 
 const PAGES = `<dialog class="file-dialog" aria-labelledby="pages-heading"><form method="dialog">
@@ -57,12 +57,12 @@ function removeChip(chip) {
   const all = chips().sort((a, b) => isFailed(b) - isFailed(a)); // as they are shown
   const next = all[all.indexOf(chip) + 1] ?? all[all.indexOf(chip) - 1];
   if (chip.contains(document.activeElement)) (next?.querySelector("[data-removes]") ?? box()).focus();
-  return runAction(chip, remove(chip.dataset.file));
+  return runAction(chip, removeUpload(chip.dataset.file));
 }
 
 function retry(chip) {
   const { file: id } = chip.dataset;
-  if (uploads.has(id)) start(id);
+  if (uploads.has(id)) startUpload(id);
   else runAction(chip, post(`/files/${id}/retry/`));
 }
 

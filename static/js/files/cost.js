@@ -4,7 +4,7 @@
 
 import { announce } from "../page/announcements.js";
 import { chips, nameOf, presetHasImages, refresh } from "./attachments.js";
-import { about } from "../composer/context-details.js";
+import { roundTokens } from "../composer/context-details.js";
 import { figures, model } from "../composer/context-meter.js";
 import { groupDigits } from "../composer/message-box.js";
 import { post } from "./requests.js";
@@ -20,7 +20,7 @@ function draw() {
   const { prompt: total, most } = figures();
   const name = model()?.text.trim() ?? "";
   const of = most ? `of ${groupDigits(most)} tokens of ` : "tokens";
-  part("tokens").textContent = `About ${about(total)} ${of}`;
+  part("tokens").textContent = `About ${roundTokens(total)} ${of}`;
   part("model").textContent = most ? name : "";
   part("excess").textContent = most && total > most ? ": too much to send." : "";
   Object.assign(part("share"), { max: most || 1, value: total, hidden: !most });
@@ -37,7 +37,7 @@ function draw() {
 }
 
 const tooMuch = (total, most, name) =>
-  `This has about ${about(total)} tokens, and ${name} takes ${groupDigits(most)}. ` +
+  `This has about ${roundTokens(total)} tokens, and ${name} takes ${groupDigits(most)}. ` +
   "Send only some of the pages, remove a file, or choose another model.";
 
 function refuse(sentence) {

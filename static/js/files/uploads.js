@@ -18,7 +18,7 @@ const announceUpload = () => document.dispatchEvent(new Event("chat:upload"));
 
 // Announces a file and uploads it. `place` says which draft it is for, and which upload it may resume.
 // Returns its id as soon as the server knows it, or ["", a refusal].
-export async function begin(file, place) {
+export async function beginUpload(file, place) {
   const { name, size } = file;
   const fields = { name, size, ...place };
   const answer = await ask("/files/", "POST", new URLSearchParams(fields));
@@ -27,14 +27,14 @@ export async function begin(file, place) {
   const upload = { file, part, received, problem: "" };
   uploads.set(id, upload);
   navigator.locks?.request(lockOf(id), () => new Promise((resolve) => (upload.end = resolve)));
-  start(id);
+  startUpload(id);
   return [id];
 }
 
 // Held while an upload runs, and released when its tab is closed.
 export const lockOf = (id) => `upload:${id}`;
 
-export function start(id) {
+export function startUpload(id) {
   Object.assign(uploads.get(id), { problem: "", abort: new AbortController() });
   queue.push(id);
   next();
@@ -73,7 +73,7 @@ function drop(id) {
 }
 
 // Removes a file from its draft, also one that is being uploaded. Returns a sentence if that failed.
-export async function remove(id) {
+export async function removeUpload(id) {
   uploads.get(id)?.abort.abort();
   drop(id);
   return post(`/files/${id}/remove/`);

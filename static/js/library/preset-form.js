@@ -3,7 +3,7 @@
 // folded.
 
 import { post } from "../files/requests.js";
-import { begin, canRetry, remove, showProblem, start, uploads } from "../files/uploads.js";
+import { beginUpload, canRetry, removeUpload, showProblem, startUpload, uploads } from "../files/uploads.js";
 
 const FAILED = "The files couldn't be attached. Try again in a moment.";
 const WAIT = "Wait until all files have been read, or remove them, then save.";
@@ -58,7 +58,7 @@ async function attach(files) {
   say("");
   status.textContent = `${files.length === 1 ? files[0].name : `${files.length} files`} attached.`;
   for (const file of files) {
-    const [id, refusal] = await begin(file, { form }).catch(() => ["", FAILED]);
+    const [id, refusal] = await beginUpload(file, { form }).catch(() => ["", FAILED]);
     if (!id) say(`“${file.name}”: ${refusal}`);
     draw();
   }
@@ -76,10 +76,10 @@ place.addEventListener("click", async ({ target }) => {
   const chip = button?.closest(".chip");
   if (!chip) return;
   const { kept, file: id } = chip.dataset;
-  if ("retries" in button.dataset && uploads.has(id)) return start(id);
+  if ("retries" in button.dataset && uploads.has(id)) return startUpload(id);
   if ("retries" in button.dataset) say(await post(`/files/${id}/retry/`));
   else if (kept) chip.remove();
-  else say(await remove(id));
+  else say(await removeUpload(id));
   if ("removes" in button.dataset) place.querySelector("[data-attaches]").focus();
   if (!kept) draw();
 });

@@ -286,8 +286,8 @@ async def test_a_tool_that_is_always_allowed_in_a_chat_runs_there_without_a_ques
     upstream.script(*calls)
     first = await tab.ask()
     question = parse(await tab.until('data-state="asking"'))
-    button = question.find("button", class_="always_allow")
-    await tab.send(**json.loads(button.attributes["hx-vals"]))
+    values = [json.loads(button.attributes["hx-vals"]) for button in question.find_all("button")]
+    await tab.send(**next(value for value in values if value["action"] == "always_allow"))
     await tab.until_ended()
     upstream.script(*calls)
     conversation = (await load_saved_reply(first)).conversation_id

@@ -42,7 +42,7 @@ def test_an_administrator_reads_the_cost_and_finds_the_model_without_a_price(
     if page.get_by_role("heading", name="Confirm it is you").is_visible():
         page.get_by_label("Password").fill(PASSWORD)
         page.get_by_role("button", name="Confirm").click()
-    expect(page.get_by_label("Model")).to_have_value(MODEL)
+    expect(page.get_by_label("Model", exact=True)).to_have_value(MODEL)
 
 
 def test_people_see_their_own_usage(tab: Tab) -> None:
